@@ -1,0 +1,1 @@
+"""kvtier: a KV cache beyond GPU memory for vLLM on GKE."""

@@ -1,0 +1,1 @@
+"""What a user writes: the KVCachePool models, quantities, names and the CRD made from them."""

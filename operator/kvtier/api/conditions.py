@@ -1,0 +1,60 @@
+"""Status conditions: the stable names, and the rule for when a transition time moves."""
+
+from typing import Annotated, Literal
+
+from pydantic import Field
+
+from kvtier.api.rules import ApiModel
+
+READY = "Ready"
+GKE_VERSION_SUPPORTED = "GKEVersionSupported"
+LUSTRE_DRIVER_ENABLED = "LustreDriverEnabled"
+NODE_IMAGE_SUPPORTED = "NodeImageSupported"
+NETWORK_MATCHED = "NetworkMatched"
+ZONE_MATCHED = "ZoneMatched"
+CAPACITY_VALID = "CapacityValid"
+LOCAL_SSD_SUPPORTED = "LocalSSDSupported"
+CREDENTIALS_PRESENT = "CredentialsPresent"
+NODE_POOL_READY = "NodePoolReady"
+STORAGE_READY = "StorageReady"
+MODELS_READY = "ModelsReady"
+EVICTION_HEALTHY = "EvictionHealthy"
+
+Status = Literal["True", "False", "Unknown"]
+
+
+class Condition(ApiModel):
+    """One aspect of the pool, in the shape of metav1.Condition."""
+
+    type: str
+    status: Status
+    reason: Annotated[str, Field(description="CamelCase word for programs.")]
+    message: Annotated[str, Field(description="Sentence for people: what was seen, and what to do.")] = ""
+    observed_generation: int | None = None
+    last_transition_time: Annotated[str | None, Field(
+        description="When the status last changed.", json_schema_extra={"format": "date-time"}
+    )] = None
+
+
+def true(type_: str, reason: str, message: str = "") -> Condition:
+    return Condition(type=type_, status="True", reason=reason, message=message)
+
+
+def false(type_: str, reason: str, message: str) -> Condition:
+    return Condition(type=type_, status="False", reason=reason, message=message)
+
+
+def unknown(type_: str, reason: str, message: str) -> Condition:
+    return Condition(type=type_, status="Unknown", reason=reason, message=message)
+
+
+def stamp(new: list[Condition], old: list[Condition], generation: int, now: str) -> list[Condition]:
+    """`new` with generation and transition times: a time moves only when the status of its type changed."""
+    before = {condition.type: condition for condition in old}
+
+    def since(condition: Condition) -> str:
+        last = before.get(condition.type)
+        same = last is not None and last.status == condition.status and last.last_transition_time
+        return last.last_transition_time if same else now  # type: ignore[union-attr,return-value]
+
+    return [c.model_copy(update={"observed_generation": generation, "last_transition_time": since(c)}) for c in new]

@@ -1,0 +1,49 @@
+"""Every name, label and annotation that kvtier writes, and the one function that derives names."""
+
+import base64
+import hashlib
+import re
+
+FIELD_MANAGER = "kvtier"
+FINALIZER = "kvtier.dev/teardown"
+
+LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
+LABEL_POOL = "kvtier.dev/pool"
+LABEL_POOL_NAMESPACE = "kvtier.dev/pool-namespace"
+LABEL_MODEL = "kvtier.dev/model"
+ANNOTATION_POOL = "kvtier.dev/pool"
+ANNOTATION_APPLIED = "kvtier.dev/applied"
+
+_LABEL_MAX = 63
+
+
+def digest(*parts: str, length: int = 8) -> str:
+    """Hex digest of some strings; different lists of strings give different digests."""
+    joined = "".join(f"{len(part)}:{part}" for part in parts)
+    return hashlib.sha256(joined.encode()).hexdigest()[:length]
+
+
+def derive(*parts: str, limit: int = 52) -> str:
+    """A DNS label that tells what it belongs to and is unique to `parts`, in at most `limit` characters.
+
+    The digest is always there, so that neither a cut nor a replaced dot, nor a dash that could belong to
+    either side, makes two names equal. 52 leaves room for the suffixes that controllers add.
+    """
+    readable = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
+    if not readable[:1].isalpha():
+        readable = f"kv-{readable}"
+    return f"{readable[: limit - 9].rstrip('-')}-{digest(*parts)}"
+
+
+def label_value(name: str) -> str:
+    """`name` where it fits into a label, else a derived name. The full name stands in an annotation."""
+    return name if len(name) <= _LABEL_MAX else derive(name, limit=_LABEL_MAX)
+
+
+def filesystem(namespace: str, pool: str) -> str:
+    """A Lustre file system name for a pool: 8 characters, a letter first, 30 bits of the pool's digest.
+
+    The driver refuses to mount two file systems of one name on a node.
+    """
+    raw = bytes.fromhex(digest(namespace, pool, length=10))
+    return "kv" + base64.b32encode(raw).decode().lower()[:6]

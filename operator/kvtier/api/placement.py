@@ -1,0 +1,42 @@
+"""Where the Pods of a pool may run: the node labels that GKE sets and the ones that a pool asks for."""
+
+from collections.abc import Mapping
+
+from kvtier.api.names import derive
+from kvtier.api.v1alpha1 import KVCachePool
+
+ACCELERATOR = "cloud.google.com/gke-accelerator"
+COMPUTE_CLASS = "cloud.google.com/compute-class"
+OS_DISTRIBUTION = "cloud.google.com/gke-os-distribution"
+LOCAL_SSD = "cloud.google.com/gke-ephemeral-storage-local-ssd"
+ZONE = "topology.kubernetes.io/zone"
+
+
+def compute_class(pool: KVCachePool) -> str:
+    """Name of the pool's ComputeClass, which is cluster-scoped."""
+    return derive(pool.namespace, pool.name)
+
+
+def zones(pool: KVCachePool) -> list[str]:
+    """Zones of the engines, empty for any."""
+    lustre = pool.spec.tiers.lustre
+    return sorted(pool.spec.node_pool.zones) or ([lustre.zone] if lustre else [])
+
+
+def node_selector(pool: KVCachePool) -> dict[str, str]:
+    """Labels that a node must have, its zone apart."""
+    nodes = pool.spec.node_pool
+    if nodes.provisioner == "ComputeClass":
+        chosen = {COMPUTE_CLASS: compute_class(pool)}
+    else:
+        chosen = {ACCELERATOR: nodes.accelerator.type}
+    if pool.spec.tiers.local_ssd is not None:
+        chosen[LOCAL_SSD] = "true"
+    return {**nodes.node_selector, **chosen}
+
+
+def fits(pool: KVCachePool, labels: Mapping[str, str], any_zone: bool = False) -> bool:
+    """Whether a node with these labels may run the pool's engines."""
+    selected = all(labels.get(key) == value for key, value in node_selector(pool).items())
+    allowed = zones(pool)
+    return selected and (any_zone or not allowed or labels.get(ZONE) in allowed)

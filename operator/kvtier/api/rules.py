@@ -1,0 +1,63 @@
+"""Validation rules that stand once and are enforced twice: by the API server (CEL) and offline (Python).
+
+`tests/integration/test_rules.py` sends one table of examples through both and compares the verdicts.
+"""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+from pydantic import BaseModel, ConfigDict, GetJsonSchemaHandler, model_validator
+from pydantic.alias_generators import to_camel
+from pydantic.json_schema import JsonSchemaValue
+from pydantic_core import CoreSchema
+
+
+@dataclass(frozen=True)
+class Rule:
+    """One sentence about a value, as CEL over `self` and as a Python predicate over the model.
+
+    A rule without `holds` needs the old object or the status, which only the API server has.
+    """
+
+    message: str
+    cel: str
+    holds: Callable[[Any], bool] | None = None
+    message_cel: str | None = None
+    explain: Callable[[Any], str] | None = None
+    optional_old_self: bool = False
+
+    def as_schema(self) -> dict[str, Any]:
+        """The rule as an item of `x-kubernetes-validations`."""
+        schema: dict[str, Any] = {"rule": self.cel, "message": self.message}
+        if self.message_cel:
+            schema["messageExpression"] = self.message_cel
+        if self.optional_old_self:
+            schema["optionalOldSelf"] = True
+        return schema
+
+
+class ApiModel(BaseModel):
+    """Base of every API type: frozen, camelCase on the wire, carrying its own rules.
+
+    Unknown fields are ignored, because a newer CRD may have stored them; files are read with
+    `extra="forbid"`.
+    """
+
+    model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)
+
+    rules: ClassVar[tuple[Rule, ...]] = ()
+
+    @model_validator(mode="after")
+    def _obey_rules(self) -> "ApiModel":
+        for rule in self.rules:
+            if rule.holds is not None and not rule.holds(self):
+                raise ValueError(rule.explain(self) if rule.explain else rule.message)
+        return self
+
+    @classmethod
+    def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
+        schema = handler(core)
+        if cls.rules:
+            handler.resolve_ref_schema(schema)["x-kubernetes-validations"] = [r.as_schema() for r in cls.rules]
+        return schema

@@ -1,0 +1,15 @@
+"""The kvtier.dev/v1alpha1 API."""
+
+from kvtier.api.v1alpha1.engine import ServedModel
+from kvtier.api.v1alpha1.lustre import LustreTier
+from kvtier.api.v1alpha1.nodepool import NodePool
+from kvtier.api.v1alpha1.pool import Cluster, KVCachePool, PoolSpec
+from kvtier.api.v1alpha1.status import ModelStatus, PoolStatus, TierStatus
+from kvtier.api.v1alpha1.tiers import Tiers
+
+GROUP, VERSION, PLURAL, KIND = "kvtier.dev", "v1alpha1", "kvcachepools", "KVCachePool"
+
+__all__ = [
+    "GROUP", "KIND", "PLURAL", "VERSION", "Cluster", "KVCachePool", "LustreTier", "ModelStatus", "NodePool",
+    "PoolSpec", "PoolStatus", "ServedModel", "TierStatus", "Tiers",
+]

@@ -1,0 +1,82 @@
+"""KVCachePool, the one resource that users write."""
+
+from typing import Annotated, Any, ClassVar, Literal
+
+from pydantic import Field, StringConstraints
+
+from kvtier.api.fields import list_map
+from kvtier.api.rules import ApiModel, Rule
+from kvtier.api.v1alpha1.engine import ServedModel
+from kvtier.api.v1alpha1.nodepool import NodePool
+from kvtier.api.v1alpha1.status import PoolStatus
+from kvtier.api.v1alpha1.tiers import Tiers
+
+Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9:.]*[a-z0-9])?$", max_length=128)]
+
+
+class Cluster(ApiModel):
+    """The GKE cluster that kvtier runs in, as the GKE API names it."""
+
+    project: Identifier
+    location: Identifier
+    name: Identifier
+
+
+class PoolSpec(ApiModel):
+    """What the pool should be."""
+
+    mode: Annotated[Literal["Required", "Opportunistic"], Field(
+        description="Required: engines wait until every tier is there. Opportunistic: engines start without the "
+        "shared tier and take it up when it is ready, with one rollout."
+    )] = "Required"
+    deletion_policy: Annotated[Literal["Retain", "Delete"], Field(
+        description="What happens to the shared tier and its data when the pool is deleted. Retain keeps claim, "
+        "volume and instance."
+    )] = "Retain"
+    strict: Annotated[bool, Field(
+        description="Treat prerequisites that cannot be seen (status Unknown) as not met."
+    )] = False
+    cluster: Annotated[Cluster | None, Field(
+        description="Lets kvtier ask the GKE API what Nodes do not tell, such as the VPC network."
+    )] = None
+    tiers: Tiers = Tiers()
+    node_pool: NodePool
+    models: Annotated[list[ServedModel], Field(min_length=1, max_length=16, json_schema_extra=list_map("name"))]
+
+
+class KVCachePool(ApiModel):
+    """A set of vLLM Deployments that share a KV cache reaching past GPU memory."""
+
+    metadata: dict[str, Any] = Field(default_factory=dict, exclude=True)
+    spec: PoolSpec
+    status: PoolStatus = PoolStatus()
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            message="lustre.capacity cannot go below what is provisioned (status.tiers): Lustre only grows",
+            cel="!has(self.spec.tiers.lustre) || !has(oldSelf.spec.tiers.lustre) || "
+            "self.spec.tiers.lustre.capacity == oldSelf.spec.tiers.lustre.capacity || "
+            "!has(self.status) || !has(self.status.tiers) || self.status.tiers.all(t, t.name != 'lustre' || "
+            "!has(t.capacity) || quantity(self.spec.tiers.lustre.capacity).compareTo(quantity(t.capacity)) >= 0)",
+        ),
+    )
+
+    @property
+    def name(self) -> str:
+        return str(self.metadata.get("name", ""))
+
+    @property
+    def namespace(self) -> str:
+        return str(self.metadata.get("namespace") or "default")
+
+    @property
+    def uid(self) -> str:
+        return str(self.metadata.get("uid", ""))
+
+    @property
+    def generation(self) -> int:
+        return int(self.metadata.get("generation", 0))
+
+    @property
+    def deleting(self) -> bool:
+        return "deletionTimestamp" in self.metadata

@@ -1,0 +1,32 @@
+"""Prerequisites: one pure function per file, (pool, facts) -> Condition. `run` makes them all."""
+
+from kvtier.api.conditions import Condition
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks import (
+    capacity,
+    credentials,
+    gke_version,
+    local_ssd,
+    lustre_driver,
+    network,
+    node_image,
+    zone,
+)
+from kvtier.facts.model import Facts
+
+CHECKS = (
+    gke_version.check,
+    lustre_driver.check,
+    node_image.check,
+    zone.check,
+    network.check,
+    capacity.check,
+    local_ssd.check,
+    credentials.check,
+)
+
+
+def run(pool: KVCachePool, facts: Facts) -> dict[str, Condition]:
+    """Every prerequisite's condition, by type, in a fixed order."""
+    conditions = (check(pool, facts) for check in CHECKS)
+    return {condition.type: condition for condition in conditions}

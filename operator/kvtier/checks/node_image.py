@@ -1,0 +1,32 @@
+"""NodeImageSupported: candidate nodes run Container-Optimized OS, the only image with the Lustre client."""
+
+from kvtier.api.conditions import NODE_IMAGE_SUPPORTED, Condition, false, true, unknown
+from kvtier.api.placement import OS_DISTRIBUTION
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks.candidates import candidates, names
+from kvtier.facts.model import Facts, Node
+
+_COS = "Container-Optimized OS from Google"
+
+
+def check(pool: KVCachePool, facts: Facts) -> Condition:
+    """The GKE label and the image's own name must both say COS: a custom image keeps the label."""
+    if pool.spec.tiers.lustre is None:
+        return true(NODE_IMAGE_SUPPORTED, "NotNeeded", "only the Lustre tier depends on the node image")
+    nodes = candidates(pool, facts)
+    other = [node for node in nodes if not _is_cos(node)]
+    if other:
+        return false(
+            NODE_IMAGE_SUPPORTED, "NotCOS",
+            f"{names(other)} run {other[0].os_image!r}: Managed Lustre needs {_COS}; create the node pool with "
+            "--image-type=COS_CONTAINERD",
+        )
+    if nodes:
+        return true(NODE_IMAGE_SUPPORTED, "COS", f"{len(nodes)} candidate nodes run COS")
+    if pool.spec.node_pool.provisioner == "ComputeClass":
+        return true(NODE_IMAGE_SUPPORTED, "ComputeClassUsesCOS", "new nodes are made with cos_containerd")
+    return unknown(NODE_IMAGE_SUPPORTED, "NoCandidateNodes", "no node matches nodePool yet, so no image can be seen")
+
+
+def _is_cos(node: Node) -> bool:
+    return node.labels.get(OS_DISTRIBUTION, "cos") == "cos" and node.os_image.startswith(_COS)

@@ -1,0 +1,27 @@
+"""ZoneMatched: engines run in the zone of the Lustre instance, and there are nodes in it."""
+
+from kvtier.api.conditions import ZONE_MATCHED, Condition, false, true
+from kvtier.api.placement import fits, zones
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks.candidates import candidates
+from kvtier.facts.model import Facts
+
+
+def check(pool: KVCachePool, facts: Facts) -> Condition:
+    """Lustre volumes carry no node affinity, so nothing else would keep Pods near their instance."""
+    lustre = pool.spec.tiers.lustre
+    if lustre is None:
+        return true(ZONE_MATCHED, "NotNeeded", "the pool has no Lustre tier")
+    allowed = zones(pool)
+    if lustre.zone not in allowed:
+        return false(
+            ZONE_MATCHED, "ZoneMismatch",
+            f"nodePool.zones is {', '.join(allowed)}, the Lustre instance is in {lustre.zone}: add that zone",
+        )
+    elsewhere = sorted({node.zone or "?" for node in facts.cluster.nodes if fits(pool, node.labels, any_zone=True)})
+    if elsewhere and not candidates(pool, facts):
+        return false(
+            ZONE_MATCHED, "NoNodeInZone",
+            f"nodes that match nodePool are in {', '.join(elsewhere)}, none is in {', '.join(allowed)}",
+        )
+    return true(ZONE_MATCHED, "Matched", f"engines run in {', '.join(allowed)}")

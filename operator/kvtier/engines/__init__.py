@@ -1,0 +1,1 @@
+"""Arguments, environment and cache identity of an engine, per engine version. Pure."""

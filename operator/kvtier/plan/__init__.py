@@ -1,0 +1,1 @@
+"""What should exist: pure functions from a pool and the observed world to wanted objects and status."""

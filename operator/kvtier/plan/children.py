@@ -1,0 +1,60 @@
+"""What all children share: names, labels that lead back to the pool, and the digest of what was applied."""
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from kvtier.api import names
+from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, ServedModel
+from kvtier.plan.model import Manifest
+from kvtier.plan.render import render
+
+
+def claim_name(pool: KVCachePool) -> str:
+    return names.derive(pool.name, "lustre")
+
+
+def model_name(pool: KVCachePool, model: ServedModel) -> str:
+    """Name of the model's Deployment and Service."""
+    return names.derive(pool.name, model.name)
+
+
+def labels(namespace: str, pool: str) -> dict[str, str]:
+    """Labels by which the children of a pool are found again."""
+    return {
+        names.LABEL_MANAGED_BY: "kvtier",
+        names.LABEL_POOL: names.label_value(pool),
+        names.LABEL_POOL_NAMESPACE: namespace,
+    }
+
+
+def selector(pool: KVCachePool, model: ServedModel) -> dict[str, str]:
+    """Labels of a model's Pods: fixed for ever, because a Deployment's selector cannot change."""
+    return {names.LABEL_POOL: names.label_value(pool.name), names.LABEL_MODEL: model.name}
+
+
+def owner(pool: KVCachePool) -> dict[str, Any]:
+    """The reference by which the garbage collector removes children with their pool."""
+    return {
+        "apiVersion": f"{GROUP}/{VERSION}", "kind": KIND, "name": pool.name, "uid": pool.uid,
+        "controller": True, "blockOwnerDeletion": False,
+    }
+
+
+def child(template: str, pool: KVCachePool, name: str, **values: Any) -> Manifest:
+    """A rendered child with the labels and annotations that every child has."""
+    common = {
+        "name": name,
+        "namespace": pool.namespace,
+        "labels": labels(pool.namespace, pool.name),
+        "annotations": {names.ANNOTATION_POOL: f"{pool.namespace}/{pool.name}"},
+    }
+    manifest = render(template, **common, **values)
+    annotations = manifest["metadata"]["annotations"]
+    manifest["metadata"]["annotations"] = annotations | {names.ANNOTATION_APPLIED: applied_digest(manifest)}
+    return manifest
+
+
+def applied_digest(manifest: Mapping[str, Any]) -> str:
+    """Digest of a wanted object. It tells a field that is no longer wanted from one that others added."""
+    return names.digest(json.dumps(manifest, sort_keys=True), length=16)

@@ -1,0 +1,27 @@
+"""What must hold before something that costs money is made."""
+
+from collections.abc import Iterable
+
+from kvtier.api.conditions import (
+    CAPACITY_VALID,
+    CREDENTIALS_PRESENT,
+    GKE_VERSION_SUPPORTED,
+    LOCAL_SSD_SUPPORTED,
+    LUSTRE_DRIVER_ENABLED,
+    NETWORK_MATCHED,
+    NODE_IMAGE_SUPPORTED,
+    ZONE_MATCHED,
+    Condition,
+)
+from kvtier.plan.model import Checks
+
+STORAGE = (GKE_VERSION_SUPPORTED, LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, CAPACITY_VALID)
+NODES = (LOCAL_SSD_SUPPORTED,)
+ENGINES = (LOCAL_SSD_SUPPORTED, CREDENTIALS_PRESENT)
+ENGINES_ON_LUSTRE = (*ENGINES, NODE_IMAGE_SUPPORTED, LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED)
+
+
+def blockers(checks: Checks, types: Iterable[str], strict: bool) -> list[Condition]:
+    """The prerequisites among `types` that do not hold. Unknown counts only for a strict pool."""
+    refused = ("False", "Unknown") if strict else ("False",)
+    return [checks[type_] for type_ in types if checks[type_].status in refused]

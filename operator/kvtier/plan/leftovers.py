@@ -1,0 +1,38 @@
+"""Children that the spec no longer asks for."""
+
+from kvtier.api import placement
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Observed
+from kvtier.plan.children import claim_name, model_name
+from kvtier.plan.model import Ref
+from kvtier.plan.storage import storage_class
+
+
+def leftovers(pool: KVCachePool, observed: Observed) -> tuple[Ref, ...]:
+    """Objects to delete while the pool lives: removed models, a ComputeClass no longer used.
+
+    Storage is judged by the same names that make it, and its data by deletionPolicy: a claim whose tier
+    left the spec is deleted only under Delete, and only once no Deployment mounts it.
+    """
+    wanted = _wanted(pool)
+    unwanted = [key for key in observed.children if key not in wanted]
+    deployments = any(kind == "Deployment" for kind, _ in unwanted)
+    refs = [Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", "")) for kind, name in unwanted]
+    return tuple(ref for ref in refs if _may_go(ref, pool, deployments))
+
+
+def _wanted(pool: KVCachePool) -> set[tuple[str, str]]:
+    models = [model_name(pool, model) for model in pool.spec.models]
+    keys = {(kind, name) for name in models for kind in ("Deployment", "Service")}
+    if pool.spec.node_pool.provisioner == "ComputeClass":
+        keys.add(("ComputeClass", placement.compute_class(pool)))
+    if pool.spec.tiers.lustre:
+        keys.add(("PersistentVolumeClaim", claim_name(pool)))
+        keys.add(("StorageClass", storage_class(pool, pool.spec.tiers.lustre)["metadata"]["name"]))
+    return keys
+
+
+def _may_go(ref: Ref, pool: KVCachePool, deployments_leave_first: bool) -> bool:
+    if ref.kind == "PersistentVolumeClaim":
+        return pool.spec.deletion_policy == "Delete" and not deployments_leave_first
+    return True

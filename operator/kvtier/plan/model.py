@@ -1,0 +1,57 @@
+"""The planner's answer: what to write, what to delete, what to report, when to look again."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from kvtier.api.conditions import Condition
+from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, TierStatus
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Ref:
+    """One object to delete. `uid` keeps a namesake that was made in the meantime alive."""
+
+    kind: str
+    name: str
+    uid: str = ""
+
+
+@dataclass(frozen=True)
+class Part:
+    """What one concern (storage, nodes, serving) contributes to a plan."""
+
+    applies: tuple[Manifest, ...] = ()
+    conditions: tuple[Condition, ...] = ()
+    tiers: tuple[TierStatus, ...] = ()
+    models: tuple[ModelStatus, ...] = ()
+
+
+@dataclass(frozen=True)
+class Plan:
+    """Effects in order: finalizer, applies, deletes, status.
+
+    `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away.
+    `requeue_after` is in seconds; None waits for the next event.
+    """
+
+    applies: tuple[Manifest, ...] = ()
+    deletes: tuple[Ref, ...] = ()
+    finalizer: bool = True
+    status: PoolStatus | None = None
+    requeue_after: float | None = None
+
+
+@dataclass(frozen=True)
+class Failure:
+    """A write that the API server, or kvtier's own caution, refused."""
+
+    kind: str
+    name: str
+    reason: str
+    message: str
+
+
+Checks = Mapping[str, Condition]

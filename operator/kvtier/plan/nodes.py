@@ -1,0 +1,65 @@
+"""The nodes: a ComputeClass from which GKE makes GPU nodes with Local SSD, or the ones that exist."""
+
+from kvtier.api import placement
+from kvtier.api.conditions import NODE_POOL_READY, Condition, false, true
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.data import table
+from kvtier.facts.model import Observed
+from kvtier.plan.children import child
+from kvtier.plan.gates import NODES, blockers
+from kvtier.plan.model import Checks, Manifest, Part
+
+
+def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
+    """A ComputeClass costs nothing by itself: nodes come with the first Pod that asks for it."""
+    if pool.spec.node_pool.provisioner == "Existing":
+        return Part((), (_existing(pool, observed),))
+    if not observed.facts.cluster.compute_class_served:
+        return Part((), (false(
+            NODE_POOL_READY, "ComputeClassNotServed",
+            "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
+            "nodePool.provisioner Existing elsewhere",
+        ),))
+    live = observed.child("ComputeClass", placement.compute_class(pool))
+    if blockers(checks, NODES, pool.spec.strict) and live is None:
+        return Part((), (false(NODE_POOL_READY, "PrerequisitesNotMet", "the machine type does not fit the pool"),))
+    condition = _ready_nodes(pool, observed) if live else false(NODE_POOL_READY, "Creating", "the ComputeClass is being made")
+    return Part((_compute_class(pool),), (condition,))
+
+
+def nodes_usable(part: Part) -> bool:
+    """Whether engines may be placed: there is a class to make nodes from, or there are nodes."""
+    return all(c.status == "True" or c.reason == "Creating" for c in part.conditions)
+
+
+def _compute_class(pool: KVCachePool) -> Manifest:
+    nodes = pool.spec.node_pool
+    return child(
+        "computeclass", pool, placement.compute_class(pool),
+        machine_type=nodes.machine_type, spot=nodes.spot, accelerator=nodes.accelerator,
+        local_ssd_count=_local_ssd_count(pool), zones=placement.zones(pool),
+    )
+
+
+def _local_ssd_count(pool: KVCachePool) -> int | None:
+    """Disks to ask for: the pool's own number, else what the machine type comes with if the tier needs them."""
+    nodes = pool.spec.node_pool
+    attached: int | None = table("machine_types")["attached"].get(nodes.machine_type)
+    return nodes.local_ssd_count or (attached if pool.spec.tiers.local_ssd else None)
+
+
+def _ready_nodes(pool: KVCachePool, observed: Observed) -> Condition:
+    nodes = [n for n in observed.facts.cluster.nodes if placement.fits(pool, n.labels)]
+    ready = sum(node.ready for node in nodes)
+    if not nodes:
+        return true(NODE_POOL_READY, "OnDemand", "no node yet: GKE makes nodes when a Pod asks for the ComputeClass")
+    return true(NODE_POOL_READY, "NodesReady", f"{ready} of {len(nodes)} nodes ready")
+
+
+def _existing(pool: KVCachePool, observed: Observed) -> Condition:
+    condition = _ready_nodes(pool, observed)
+    if condition.reason == "NodesReady":
+        return condition
+    wanted = ", ".join(f"{key}={value}" for key, value in placement.node_selector(pool).items())
+    zones = placement.zones(pool)
+    return false(NODE_POOL_READY, "NoMatchingNode", f"no node has {wanted}" + (f" in {', '.join(zones)}" if zones else ""))

@@ -1,0 +1,72 @@
+"""Manifests from templates that people can read, in which no value can change the structure.
+
+An expression does not put its value into the text. It puts a token there, the text is parsed as YAML,
+and the tokens of the parsed document are replaced by the values. A quote, a newline, `{}` or `on` in a
+value is therefore never seen by a YAML parser. As the text depends only on which branches were taken,
+its parse is shared by all pools of the same shape: see docs/design/rendering.md for the numbers.
+"""
+
+from functools import cache, lru_cache
+from typing import Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, Undefined, pass_context
+from jinja2.runtime import Context
+
+_TOKEN = "\ue000"
+
+
+class _Values(list[Any]):
+    """The values of one rendering, in the order in which the template used them."""
+
+    def token(self, value: Any) -> str:
+        if isinstance(value, Undefined):
+            str(value)  # raises, with the name of what is missing
+        self.append(value)
+        return f"{_TOKEN}{len(self) - 1}{_TOKEN}"
+
+
+@pass_context
+def _finalize(context: Context, value: Any) -> str:
+    used: _Values = context["_used"]
+    return used.token(value)
+
+
+def render(template: str, **values: Any) -> dict[str, Any]:
+    """The object that `templates/<template>.yaml.j2` describes; missing values raise."""
+    used = _Values()
+    text = _template(template).render(**values, _used=used)
+    filled: dict[str, Any] = _fill(_parse(text), used)
+    return filled
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=PackageLoader("kvtier.plan"), undefined=StrictUndefined, finalize=_finalize, autoescape=False,
+        trim_blocks=True, lstrip_blocks=True,
+    )
+    return environment.get_template(f"{name}.yaml.j2")
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Any:
+    return yaml.load(text, Loader=yaml.CSafeLoader)
+
+
+def _fill(node: Any, values: list[Any]) -> Any:
+    """A copy of the parsed document with every token replaced by its value."""
+    if isinstance(node, dict):
+        return {_fill(key, values): _fill(value, values) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_fill(item, values) for item in node]
+    if isinstance(node, str) and _TOKEN in node:
+        return _value(node, values)
+    return node
+
+
+def _value(text: str, values: list[Any]) -> Any:
+    index = text.removeprefix(_TOKEN).removesuffix(_TOKEN)
+    if not index.isdigit():
+        raise ValueError(f"a template must use an expression as a whole scalar, not inside {text!r}")
+    return values[int(index)]

@@ -1,0 +1,64 @@
+"""Deletion of a pool: engines first, then, if the policy says so, the data, then what is cluster-wide."""
+
+from kvtier.api.conditions import READY, false, stamp
+from kvtier.api.v1alpha1 import KVCachePool, TierStatus
+from kvtier.facts.model import Observed
+from kvtier.plan.model import Manifest, Plan, Ref
+
+_ORDER = (("Deployment", "Service"), ("PersistentVolumeClaim",), ("StorageClass", "ComputeClass"))
+_POLL_SECONDS = 15.0
+
+
+def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
+    """The next step of the teardown; the pool is let go when nothing that must go is left.
+
+    Case 1: engines are there -> delete them, wait until they are gone.
+    Case 2: the claim must go (Delete) -> switch its volume to Delete, delete the claim, wait.
+    Case 3: cluster-wide objects are there -> delete them, wait.
+    Case 4: nothing is left -> release the finalizer.
+    """
+    for kinds in _ORDER:
+        left = [key for key in observed.children if key[0] in kinds and _must_go(key[0], pool)]
+        if left:
+            return _step(pool, observed, sorted(left), now)
+    return Plan(finalizer=False)
+
+
+def _must_go(kind: str, pool: KVCachePool) -> bool:
+    return kind != "PersistentVolumeClaim" or pool.spec.deletion_policy == "Delete"
+
+
+def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], now: str) -> Plan:
+    going = [key for key in left if observed.children[key]["metadata"].get("deletionTimestamp")]
+    deletes = tuple(
+        Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", ""))
+        for kind, name in left if (kind, name) not in going
+    )
+    names = ", ".join(f"{kind} {name}" for kind, name in left)
+    condition = false(READY, "Deleting", f"waiting for {names} to go")
+    status = pool.status.model_copy(update={
+        "observed_generation": pool.generation,
+        "phase": "Deleting",
+        "conditions": stamp([condition], pool.status.conditions, pool.generation, now),
+        "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
+    })
+    return Plan(_volumes_to_delete(observed, left), deletes, True, status, _POLL_SECONDS)
+
+
+def _retained(tier: TierStatus, pool: KVCachePool) -> TierStatus:
+    kept = tier.name == "lustre" and pool.spec.deletion_policy == "Retain"
+    return tier.model_copy(update={"phase": "Retained"}) if kept else tier
+
+
+def _volumes_to_delete(observed: Observed, left: list[tuple[str, str]]) -> tuple[Manifest, ...]:
+    """The volumes of claims that go, with the reclaim policy that lets the driver delete the instance."""
+    volumes = [
+        observed.children[key]["spec"].get("volumeName") for key in left if key[0] == "PersistentVolumeClaim"
+    ]
+    return tuple(
+        {
+            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume},
+            "spec": {"persistentVolumeReclaimPolicy": "Delete"},
+        }
+        for volume in volumes if volume
+    )

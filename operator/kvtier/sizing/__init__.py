@@ -1,0 +1,1 @@
+"""Arithmetic that ties sizes together: tiers, memory, probes. Pure."""

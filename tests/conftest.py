@@ -1,0 +1,73 @@
+"""Fixtures around the test bed: one control plane per test run, one namespace per test."""
+
+import os
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from testbed import binaries, keeper, population
+from testbed.cluster import Cluster
+from testbed.kube import Kube
+from testbed.lustre_csi import LustreService
+from testbed.namespaces import create_namespace, delete_namespace
+
+RUN_DIRECTORY = "KVTIER_TESTBED_RUN"
+CRDS = Path(__file__).parent.parent / "crds"
+
+
+def _is_worker(config: pytest.Config) -> bool:
+    return hasattr(config, "workerinput")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Name the run's directory; the worker processes inherit it."""
+    if not _is_worker(config):
+        os.environ[RUN_DIRECTORY] = str(Path(tempfile.gettempdir()) / f"kvtier-testbed-run-{os.getpid()}")
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    """Leave only when the shared control plane has ended."""
+    if not _is_worker(config):
+        keeper.join(Path(os.environ.pop(RUN_DIRECTORY)))
+
+
+@pytest.fixture(scope="session")
+def programs(pytestconfig: pytest.Config) -> Path:
+    """The programs of the bed, built if need be, with the build's progress shown."""
+    capture = pytestconfig.pluginmanager.getplugin("capturemanager")
+    with capture.global_and_fixture_disabled():
+        return binaries.ensure()
+
+
+@pytest.fixture(scope="session")
+def control_plane(programs: Path) -> Iterator[Cluster]:
+    """The run's simulated GKE cluster with the CRDs of kvtier; tests must not disturb each other."""
+    with keeper.shared_cluster(Path(os.environ[RUN_DIRECTORY])) as cluster:
+        definitions = [one for path in sorted(CRDS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())]
+        population.install_definitions(cluster.kube, definitions)
+        yield cluster
+
+
+@pytest.fixture
+def kube(control_plane: Cluster) -> Kube:
+    """An administrator's client."""
+    return control_plane.kube
+
+
+@pytest.fixture
+def namespace(kube: Kube, request: pytest.FixtureRequest) -> Iterator[str]:
+    """A namespace of the test's own; it and its cluster-scoped leftovers go at the end."""
+    name = create_namespace(kube, request.node.name.removeprefix("test_"))
+    yield name
+    delete_namespace(kube, name)
+
+
+@pytest.fixture
+def lustre(control_plane: Cluster, namespace: str) -> Iterator[LustreService]:
+    """The Managed Lustre service as the test's namespace sees it; settings are the test's own."""
+    service = control_plane.lustre.scoped(namespace)
+    yield service
+    service.reset()

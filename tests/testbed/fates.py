@@ -1,0 +1,49 @@
+"""Lets a test decide how the Pods of a namespace fare, whoever creates them.
+
+A Pod's annotation tells kwok its fate (see stages.yaml). The namespace's annotation is copied to every
+new Pod by an admission policy, so that an operator's own Pod templates need not know.
+"""
+
+from testbed.kube import Kube, Object
+
+NAMESPACE_ANNOTATION = "testbed.kvtier.dev/pod-fate"
+POD_ANNOTATION = "testbed.kvtier.dev/fate"
+FATES = ("crash-loop", "image-missing", "mount-hangs")
+
+_API_VERSION = "admissionregistration.k8s.io/v1"
+_NAME = "pod-fate.testbed.kvtier.dev"
+_HAS_FATE = (
+    f"has(namespaceObject.metadata.annotations) && '{NAMESPACE_ANNOTATION}' in namespaceObject.metadata.annotations"
+)
+_COPY = (
+    "Object{metadata: Object.metadata{annotations: "
+    f"{{'{POD_ANNOTATION}': namespaceObject.metadata.annotations['{NAMESPACE_ANNOTATION}']}}}}}}"
+)
+# Not a match condition of the policy: those don't see the namespace.
+_COPY_IF_ANY = f"{_HAS_FATE} ? {_COPY} : Object{{}}"
+
+
+def policy() -> list[Object]:
+    """The admission policy and its binding."""
+    pods = {"apiGroups": [""], "apiVersions": ["v1"], "operations": ["CREATE"], "resources": ["pods"]}
+    spec = {
+        "matchConstraints": {"resourceRules": [pods]},
+        "failurePolicy": "Fail",
+        "reinvocationPolicy": "Never",
+        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": _COPY_IF_ANY}}],
+    }
+    return [
+        _object("MutatingAdmissionPolicy", spec),
+        _object("MutatingAdmissionPolicyBinding", {"policyName": _NAME}),
+    ]
+
+
+def set_fate(kube: Kube, namespace: str, fate: str | None) -> None:
+    """Decide on the Pods created from now on in a namespace; None lets them run."""
+    if fate not in (None, *FATES):
+        raise ValueError(f"{fate} is none of {', '.join(FATES)}")
+    kube.patch("v1", "Namespace", namespace, {"metadata": {"annotations": {NAMESPACE_ANNOTATION: fate}}})
+
+
+def _object(kind: str, spec: Object) -> Object:
+    return {"apiVersion": _API_VERSION, "kind": kind, "metadata": {"name": _NAME}, "spec": spec}

@@ -1,0 +1,108 @@
+"""One control plane for a whole test run, shared by all of its worker processes.
+
+A keeper process owns the control plane. Every user holds a shared lock on a file of the run's
+directory; the keeper waits for the exclusive one, which the kernel grants when the last user has let
+go or died. No count can go stale, and a killed test run leaves nothing behind.
+
+``python -m testbed.keeper DIRECTORY`` is the keeper.
+"""
+
+import fcntl
+import os
+import shutil
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from types import FrameType
+
+from testbed.cluster import Cluster
+from testbed.controlplane import START_SECONDS, ControlPlane
+from testbed.waiting import eventually
+
+_USERS, _STARTING, _KEEPER, _CLUSTER, _LOG = "users.lock", "starting.lock", "keeper.lock", "cluster.json", "keeper.log"
+_STOP_SECONDS = 30.0
+
+
+class KeeperFailed(RuntimeError):
+    """The shared control plane did not start; the text is the keeper's log."""
+
+
+@contextmanager
+def shared_cluster(directory: Path) -> Iterator[Cluster]:
+    """The run's cluster: started by whoever asks first, ended after the last user."""
+    directory.mkdir(exist_ok=True)
+    with _locked(directory / _USERS, fcntl.LOCK_SH):
+        with _locked(directory / _STARTING, fcntl.LOCK_EX):
+            if not (directory / _CLUSTER).exists():
+                _start_keeper(directory)
+        yield Cluster.load(directory / _CLUSTER)
+
+
+def join(directory: Path) -> None:
+    """Wait until no keeper of the run is left, then remove the run's directory."""
+    if not directory.exists():
+        return
+    with (directory / _KEEPER).open("w") as lock:
+        eventually(lambda: _try_lock(lock.fileno()), _STOP_SECONDS, "the shared control plane has ended")
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _start_keeper(directory: Path) -> None:
+    packages = str(Path(__file__).parent.parent)
+    env = os.environ | {"PYTHONPATH": packages}
+    command = [sys.executable, "-m", "testbed.keeper", str(directory)]
+    with (directory / _LOG).open("wb") as log:
+        # A session of its own: Ctrl-C ends the tests, and their end ends the keeper.
+        keeper = subprocess.Popen(
+            command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
+        )
+
+    def started_or_ended() -> bool:
+        if keeper.poll() is not None:
+            raise KeeperFailed((directory / _LOG).read_text(errors="replace"))
+        return (directory / _CLUSTER).exists()
+
+    eventually(started_or_ended, 2 * START_SECONDS, "the shared control plane has started")
+
+
+def keep(directory: Path) -> None:
+    """Run the control plane until its last user has gone."""
+    signal.signal(signal.SIGTERM, _exit)
+    with _locked(directory / _KEEPER, fcntl.LOCK_EX), ControlPlane() as plane:
+        plane.save(directory / _CLUSTER)
+        try:
+            _await_last_user(directory)
+        finally:
+            (directory / _CLUSTER).unlink(missing_ok=True)
+
+
+def _await_last_user(directory: Path) -> None:
+    with _locked(directory / _USERS, fcntl.LOCK_EX):
+        # Still locked: whoever comes now finds no cluster, and starts a new keeper.
+        (directory / _CLUSTER).unlink()
+
+
+def _exit(_number: int, _frame: FrameType | None) -> None:
+    sys.exit(0)
+
+
+@contextmanager
+def _locked(path: Path, kind: int) -> Iterator[None]:
+    with path.open("w") as lock:
+        fcntl.flock(lock, kind)
+        yield
+
+
+def _try_lock(descriptor: int) -> bool:
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
+
+
+if __name__ == "__main__":
+    keep(Path(sys.argv[1]))

@@ -1,0 +1,47 @@
+"""Compute Engine machine types that the simulated cluster knows."""
+
+from dataclasses import dataclass
+
+LOCAL_SSD_GIB = 375
+
+
+@dataclass(frozen=True)
+class Machine:
+    """The resources of a machine type; ``local_ssds`` come with it, whether asked for or not."""
+
+    name: str
+    cpus: int
+    memory_gib: int
+    gpu_type: str = ""
+    gpus: int = 0
+    local_ssds: int = 0
+
+    @property
+    def family(self) -> str:
+        return self.name.partition("-")[0]
+
+
+_H100, _H100_MEGA, _H200 = "nvidia-h100-80gb", "nvidia-h100-mega-80gb", "nvidia-h200-141gb"
+
+MACHINES = {
+    machine.name: machine
+    for machine in (
+        Machine("e2-standard-4", 4, 16),
+        Machine("n2-standard-8", 8, 32),
+        Machine("c3-standard-8-lssd", 8, 32, local_ssds=2),
+        Machine("g2-standard-12", 12, 48, "nvidia-l4", 1),
+        Machine("g2-standard-24", 24, 96, "nvidia-l4", 2),
+        Machine("g2-standard-48", 48, 192, "nvidia-l4", 4),
+        Machine("a2-highgpu-1g", 12, 85, "nvidia-tesla-a100", 1),
+        Machine("a2-highgpu-8g", 96, 680, "nvidia-tesla-a100", 8),
+        Machine("a2-ultragpu-1g", 12, 170, "nvidia-a100-80gb", 1, 1),
+        Machine("a2-ultragpu-8g", 96, 1360, "nvidia-a100-80gb", 8, 8),
+        Machine("a3-highgpu-1g", 26, 234, _H100, 1, 2),
+        Machine("a3-highgpu-2g", 52, 468, _H100, 2, 4),
+        Machine("a3-highgpu-4g", 104, 936, _H100, 4, 8),
+        Machine("a3-highgpu-8g", 208, 1872, _H100, 8, 16),
+        Machine("a3-megagpu-8g", 208, 1872, _H100_MEGA, 8, 16),
+        Machine("a3-ultragpu-8g", 224, 2952, _H200, 8, 32),
+        Machine("a4-highgpu-8g", 224, 3968, "nvidia-b200", 8, 32),
+    )
+}
