@@ -1,6 +1,7 @@
 """Fixtures around the test bed: one control plane per test run, one namespace per test."""
 
 import os
+import secrets
 import tempfile
 from collections.abc import Iterator
 from pathlib import Path
@@ -25,7 +26,8 @@ def _is_worker(config: pytest.Config) -> bool:
 def pytest_configure(config: pytest.Config) -> None:
     """Name the run's directory; the worker processes inherit it."""
     if not _is_worker(config):
-        os.environ[RUN_DIRECTORY] = str(Path(tempfile.gettempdir()) / f"kvtier-testbed-run-{os.getpid()}")
+        name = f"kvtier-testbed-run-{secrets.token_hex(6)}"
+        os.environ[RUN_DIRECTORY] = str(Path(tempfile.gettempdir()) / name)
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
@@ -46,7 +48,9 @@ def programs(pytestconfig: pytest.Config) -> Path:
 def control_plane(programs: Path) -> Iterator[Cluster]:
     """The run's simulated GKE cluster with the CRDs of kvtier; tests must not disturb each other."""
     with keeper.shared_cluster(Path(os.environ[RUN_DIRECTORY])) as cluster:
-        definitions = [one for path in sorted(CRDS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())]
+        definitions = [
+            one for path in sorted(CRDS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())
+        ]
         population.install_definitions(cluster.kube, definitions)
         yield cluster
 

@@ -47,7 +47,9 @@ def claim(kube: Kube, namespace: str, size: str = "9000Gi") -> str:
 
 
 def wait_bound(kube: Kube, namespace: str, name: str = "cache") -> Object:
-    eventually(lambda: kube.get(*CLAIM, name, namespace)["status"]["phase"] == "Bound", what="the claim is bound")
+    eventually(
+        lambda: kube.get(*CLAIM, name, namespace)["status"]["phase"] == "Bound", what="the claim is bound"
+    )
     return kube.get(*CLAIM, name, namespace)
 
 
@@ -84,17 +86,22 @@ def test_a_claim_beyond_the_quota_fails_with_resource_exhausted(
     wait_failed(kube, namespace, "ResourceExhausted")
 
 
-def test_a_slow_creation_reports_creating_and_then_binds(kube: Kube, namespace: str, lustre: LustreService) -> None:
+def test_a_slow_creation_reports_creating_and_then_binds(
+    kube: Kube, namespace: str, lustre: LustreService
+) -> None:
     lustre.configure(create_seconds=4)
     claim(kube, namespace)
-    assert "not ready, current state: CREATING" in eventually(
-        lambda: [
-            message
-            for event in kube.events(namespace, "cache", "ProvisioningFailed")
-            if "CREATING" in (message := event["message"])
-        ],
-        what="the claim's events tell that the instance is being created",
-    )[0]
+    assert (
+        "not ready, current state: CREATING"
+        in eventually(
+            lambda: [
+                message
+                for event in kube.events(namespace, "cache", "ProvisioningFailed")
+                if "CREATING" in (message := event["message"])
+            ],
+            what="the claim's events tell that the instance is being created",
+        )[0]
+    )
     wait_bound(kube, namespace)
 
 
@@ -108,7 +115,9 @@ def test_a_failed_creation_sticks_to_its_claim_and_a_new_claim_is_bound(
     old = kube.get(*CLAIM, name, namespace)
     kube.delete(*CLAIM, name, namespace)
     kube.wait_gone(*CLAIM, name, namespace)
-    kube.create({key: old[key] for key in ("apiVersion", "kind")} | {"metadata": _name(old), "spec": old["spec"]})
+    kube.create(
+        {key: old[key] for key in ("apiVersion", "kind")} | {"metadata": _name(old), "spec": old["spec"]}
+    )
     wait_bound(kube, namespace)
 
 
@@ -117,7 +126,9 @@ def test_a_grown_claim_reaches_its_new_capacity(kube: Kube, namespace: str, lust
     wait_bound(kube, namespace)
     lustre.configure(resize_seconds=3)
     kube.patch(*CLAIM, name, {"spec": {"resources": {"requests": {"storage": "18000Gi"}}}}, namespace)
-    eventually(lambda: _conditions(kube.get(*CLAIM, name, namespace)) == {"Resizing"}, what="the claim is resizing")
+    eventually(
+        lambda: _conditions(kube.get(*CLAIM, name, namespace)) == {"Resizing"}, what="the claim is resizing"
+    )
     eventually(lambda: kube.get(*CLAIM, name, namespace)["status"]["capacity"]["storage"] == "18000Gi")
 
 
@@ -139,14 +150,25 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
 def test_a_pod_of_an_ill_fated_namespace_crashes(kube: Kube, namespace: str) -> None:
     set_fate(kube, namespace, "crash-loop")
     spec = {"containers": [{"name": "main", "image": "any"}]}
-    kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": namespace}, "spec": spec})
+    kube.create(
+        {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": namespace}, "spec": spec}
+    )
     eventually(lambda: "CrashLoopBackOff" in json.dumps(kube.get("v1", "Pod", "p", namespace)["status"]))
 
 
-def test_the_audit_log_counts_the_writes_of_a_user(control_plane: Cluster, kube: Kube, namespace: str) -> None:
+def test_the_audit_log_counts_the_writes_of_a_user(
+    control_plane: Cluster, kube: Kube, namespace: str
+) -> None:
     mark = control_plane.audit.mark()
     secret = {"name": "s", "namespace": namespace}
-    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "data": {"k": base64.b64encode(b"v").decode()}})
+    kube.create(
+        {
+            "apiVersion": "v1",
+            "kind": "Secret",
+            "metadata": secret,
+            "data": {"k": base64.b64encode(b"v").decode()},
+        }
+    )
     kube.get("v1", "Secret", "s", namespace)
 
     def writes() -> list[tuple[str, str, str]]:
@@ -163,12 +185,16 @@ def test_a_service_account_may_do_only_what_rbac_grants(control_plane: Cluster, 
     refused = control_plane.kubectl(*flags, check=False).stderr
     assert f'User "system:serviceaccount:{namespace}:default" cannot list resource "pods"' in refused
     control_plane.kubectl(*grant, f"--serviceaccount={namespace}:default")
-    eventually(lambda: control_plane.kubectl(*flags, check=False).returncode == 0, what="the grant takes effect")
+    eventually(
+        lambda: control_plane.kubectl(*flags, check=False).returncode == 0, what="the grant takes effect"
+    )
 
 
 def test_a_refused_request_carries_the_message_of_the_api_server(kube: Kube, namespace: str) -> None:
-    with pytest.raises(ApiError, match='configmaps "-" is invalid|Invalid value: "-"'):
-        kube.create({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "-", "namespace": namespace}})
+    with pytest.raises(ApiError, match=r'configmaps "-" is invalid|Invalid value: "-"'):
+        kube.create(
+            {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "-", "namespace": namespace}}
+        )
 
 
 def nodes(kube: Kube, selector: str) -> list[Object]:

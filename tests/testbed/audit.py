@@ -27,10 +27,12 @@ class Request:
 
     @property
     def is_write(self) -> bool:
+        """Whether it asked for a change."""
         return self.verb in WRITE_VERBS
 
     @property
     def is_lease(self) -> bool:
+        """Whether it is about a Lease: heartbeats and leader election."""
         return self.resource == "leases"
 
 

@@ -37,6 +37,7 @@ class AutoProvisioner:
         self._thread = threading.Thread(target=self._run, name="autoprovisioner", daemon=True)
 
     def start(self) -> None:
+        """Begin to watch, in a thread."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -58,7 +59,10 @@ class AutoProvisioner:
         waiting = {_class_of(pod): pod for pod in pods if _is_unschedulable(pod)}
         if not waiting and not nodes:
             return
-        classes = {one["metadata"]["name"]: one for one in self._kube.list(computeclass.API_VERSION, computeclass.KIND)}
+        classes = {
+            one["metadata"]["name"]: one
+            for one in self._kube.list(computeclass.API_VERSION, computeclass.KIND)
+        }
         used = {pod["spec"].get("nodeName") for pod in pods if pod["status"].get("phase") not in _DONE}
         self._remove_orphans(nodes, classes, used)
         for name, pod in waiting.items():
@@ -132,7 +136,9 @@ def _is_unschedulable(pod: Object) -> bool:
     if not _class_of(pod) or pod["spec"].get("nodeName") or "deletionTimestamp" in pod["metadata"]:
         return False
     return any(
-        one["type"] == "PodScheduled" and one.get("reason") == "Unschedulable" and _WAITS_FOR_CLAIM not in one["message"]
+        one["type"] == "PodScheduled"
+        and one.get("reason") == "Unschedulable"
+        and _WAITS_FOR_CLAIM not in one["message"]
         for one in pod["status"].get("conditions", [])
     )
 

@@ -30,6 +30,7 @@ TOOLS = {
     "kwok": "sigs.k8s.io/kwok/cmd/kwok",
 }
 NAMES = (*MULTICALL, *TOOLS)
+_MULTICALL_FILE = "testbed"
 
 _STAMP = "k8s.io/component-base/version"
 _LDFLAGS = " ".join(
@@ -58,6 +59,15 @@ def ensure() -> Path:
         assert built is not None
         return built
     return _joined(supplied, built)
+
+
+def kubernetes_version(programs: Path) -> str:
+    """The version of the API server among the programs, such as v1.36.3."""
+    server = (programs / "kube-apiserver").resolve()
+    if server.name == _MULTICALL_FILE:
+        return KUBERNETES_VERSION
+    shown = subprocess.run([server, "--version"], capture_output=True, text=True, check=True).stdout
+    return shown.split()[1].partition("-")[0].partition("+")[0]
 
 
 def cache_directory() -> Path:
@@ -89,13 +99,15 @@ def _go_version(missing: list[str]) -> str:
     """The version of the Go on the PATH; raises ``BinariesMissing`` when there is none that can build."""
     found = "no go on the PATH"
     if go := shutil.which("go"):
-        found = subprocess.run([go, "env", "GOVERSION"], capture_output=True, text=True, cwd=MODULE).stdout.strip()
+        found = subprocess.run(
+            [go, "env", "GOVERSION"], capture_output=True, text=True, cwd=MODULE
+        ).stdout.strip()
         version = re.match(r"go(\d+)\.(\d+)", found)
         if version and tuple(map(int, version.groups())) >= MINIMUM_GO:
             return found
     raise BinariesMissing(
-        f"the test bed needs {', '.join(missing)}; building them takes Go >= 1.{MINIMUM_GO[1]} ({found}). Install it, "
-        "or set KUBEBUILDER_ASSETS to a directory that holds them"
+        f"the test bed needs {', '.join(missing)}; building them takes Go >= 1.{MINIMUM_GO[1]} ({found}). "
+        "Install it, or set KUBEBUILDER_ASSETS to a directory that holds them"
     )
 
 
@@ -114,7 +126,9 @@ def _exclusive(target: Path) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
-            print("testbed: waiting for another process that builds the programs", file=sys.stderr, flush=True)
+            print(
+                "testbed: waiting for another process that builds the programs", file=sys.stderr, flush=True
+            )
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
 
@@ -122,11 +136,21 @@ def _exclusive(target: Path) -> Iterator[None]:
 def _build_into(target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
         output = Path(scratch) / "bin"
-        command = ["go", "build", "-buildvcs=false", "-trimpath", "-ldflags", _LDFLAGS, "-o", f"{output}/", "."]
+        command = [
+            "go",
+            "build",
+            "-buildvcs=false",
+            "-trimpath",
+            "-ldflags",
+            _LDFLAGS,
+            "-o",
+            f"{output}/",
+            ".",
+        ]
         what = "building the test bed's programs (about 8 min the first time)"
         run_with_progress([*command, *TOOLS.values()], MODULE, os.environ | {"CGO_ENABLED": "0"}, what)
         for name in MULTICALL:
-            (output / name).symlink_to("testbed")
+            (output / name).symlink_to(_MULTICALL_FILE)
         output.rename(target)
 
 
@@ -134,7 +158,9 @@ def _joined(supplied: dict[str, Path], built: Path | None) -> Path:
     """A directory of links to the supplied programs and, for the rest, to the built ones."""
     rest = {name: built / name for name in NAMES if built and name not in supplied}
     links = supplied | rest
-    target = cache_directory() / ("joined-" + hashlib.sha256(repr(sorted(links.items())).encode()).hexdigest()[:16])
+    target = cache_directory() / (
+        "joined-" + hashlib.sha256(repr(sorted(links.items())).encode()).hexdigest()[:16]
+    )
     with _exclusive(target):
         target.mkdir(exist_ok=True)
         for name, path in links.items():

@@ -66,7 +66,7 @@ class Authority:
         )
 
     def _builder(self, subject: x509.Name, key: ec.EllipticCurvePublicKey) -> x509.CertificateBuilder:
-        now = datetime.datetime.now(datetime.timezone.utc)
+        now = datetime.datetime.now(datetime.UTC)
         authority = x509.AuthorityKeyIdentifier.from_issuer_public_key(self._key.public_key())
         return (
             x509.CertificateBuilder()
@@ -84,7 +84,9 @@ class Authority:
 def write_key(path: Path, key: ec.EllipticCurvePrivateKey | None = None) -> Path:
     """Write a private key (a new one by default) that only the owner may read."""
     pem = (key or ec.generate_private_key(ec.SECP256R1())).private_bytes(
-        serialization.Encoding.PEM, serialization.PrivateFormat.TraditionalOpenSSL, serialization.NoEncryption()
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.TraditionalOpenSSL,
+        serialization.NoEncryption(),
     )
     path.touch(mode=0o600)
     path.write_bytes(pem)

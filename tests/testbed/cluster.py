@@ -21,7 +21,9 @@ class KubectlFailed(RuntimeError):
 class Cluster:
     """Access to a control plane under its directory; several processes may share one."""
 
-    def __init__(self, directory: Path, url: str, steering_url: str, binaries: Path, tokens: dict[str, str]) -> None:
+    def __init__(
+        self, directory: Path, url: str, steering_url: str, binaries: Path, tokens: dict[str, str]
+    ) -> None:
         self.directory = directory
         self.url = url
         self.ca_file = directory / "certs" / "ca.crt"
@@ -86,8 +88,12 @@ class Cluster:
         self, *args: str, input: str | None = None, check: bool = True, timeout: float = 60.0
     ) -> subprocess.CompletedProcess[str]:
         """Run kubectl as the administrator; a failure raises ``KubectlFailed`` unless ``check`` is off."""
-        env = {"PATH": os.environ.get("PATH", ""), "HOME": str(self.directory), "KUBECONFIG": str(self.kubeconfig)}
-        command = [self.binaries / "kubectl", *args]
+        env = {
+            "PATH": os.environ.get("PATH", ""),
+            "HOME": str(self.directory),
+            "KUBECONFIG": str(self.kubeconfig),
+        }
+        command = [str(self.binaries / "kubectl"), *args]
         done = subprocess.run(command, input=input, text=True, capture_output=True, env=env, timeout=timeout)
         if check and done.returncode != 0:
             raise KubectlFailed(f"kubectl {' '.join(args)}: {done.stderr.strip()}")

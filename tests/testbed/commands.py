@@ -35,16 +35,20 @@ class Layout:
 
     @property
     def socket(self) -> Path:
+        """Of the CSI driver; sidecars accept only an absolute path."""
         return self.directory / "csi.sock"
 
     def file(self, name: str) -> str:
+        """The absolute path of a file of the control plane."""
         return str(self.directory / name)
 
     def kubeconfig(self, user: str) -> str:
+        """The kubeconfig of one of the static users."""
         return self.file(f"kubeconfigs/{user}")
 
 
 def etcd(layout: Layout) -> list[str]:
+    """Without fsync: the data need not survive the machine."""
     client, peer = (f"http://127.0.0.1:{port}" for port in (layout.ports.etcd, layout.ports.etcd_peer))
     return [
         "--data-dir=etcd",
@@ -59,6 +63,7 @@ def etcd(layout: Layout) -> list[str]:
 
 
 def kube_apiserver(layout: Layout) -> list[str]:
+    """With RBAC and an audit log; no endpoints of its own, as it serves on loopback."""
     return [
         f"--version={layout.version}",
         f"--etcd-servers=http://127.0.0.1:{layout.ports.etcd}",
@@ -115,10 +120,12 @@ def kube_controller_manager(layout: Layout) -> list[str]:
 
 
 def kube_scheduler(layout: Layout) -> list[str]:
+    """Without leader election, as there is only one."""
     return [f"--kubeconfig={layout.kubeconfig('system:kube-scheduler')}", *_CLIENT]
 
 
 def kwok(layout: Layout) -> list[str]:
+    """Plays the kubelet of the annotated nodes, by our stages."""
     return [
         f"--kubeconfig={layout.kubeconfig('testbed:kwok')}",
         f"--config={STAGES}",
@@ -131,6 +138,7 @@ def kwok(layout: Layout) -> list[str]:
 
 
 def lustre_csi(layout: Layout) -> list[str]:
+    """The driver, with its steering port."""
     return [
         f"--socket={layout.socket}",
         f"--steering-address=127.0.0.1:{layout.ports.steering}",
@@ -141,11 +149,13 @@ def lustre_csi(layout: Layout) -> list[str]:
 
 
 def csi_provisioner(layout: Layout) -> list[str]:
+    """With the options of the driver's own manifests."""
     options = ["--extra-create-metadata", "--feature-gates=Topology=true"]
     return [*options, *_sidecar(layout, layout.ports.provisioner)]
 
 
 def csi_resizer(layout: Layout) -> list[str]:
+    """With the options of the driver's own manifests."""
     return ["--handle-volume-inuse-error=false", *_sidecar(layout, layout.ports.resizer)]
 
 

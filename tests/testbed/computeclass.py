@@ -34,7 +34,9 @@ def _object(required: tuple[str, ...] = (), **properties: Schema) -> Schema:
     return schema | ({"required": list(required)} if required else {})
 
 
-_TAINTS = _array(_object(key=_STRING, value=_STRING, effect=_enum("NoSchedule", "PreferNoSchedule", "NoExecute")))
+_TAINTS = _array(
+    _object(key=_STRING, value=_STRING, effect=_enum("NoSchedule", "PreferNoSchedule", "NoExecute"))
+)
 _LOCATION = _object(zones=_array(_STRING), locationPolicy=_enum("ANY", "BALANCED"))
 _SYSTEM: Schema = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
 _GPU = _object(
@@ -42,7 +44,9 @@ _GPU = _object(
     count=_integer(1),
     driverVersion=_enum("default", "latest", "disabled"),
     gpuSharing=_object(
-        sharingStrategy=_enum("MPS", "TIME_SHARING"), maxSharedClientsPerGPU=_integer(), gpuPartitionSize=_STRING
+        sharingStrategy=_enum("MPS", "TIME_SHARING"),
+        maxSharedClientsPerGPU=_integer(),
+        gpuPartitionSize=_STRING,
     ),
 )
 _STORAGE = _object(
@@ -123,14 +127,23 @@ _SPEC = _object(
     whenUnsatisfiable=_enum("DoNotScaleUp", "ScaleUpAnyway") | {"default": "DoNotScaleUp"},
 )
 _CONDITION = _object(
-    type=_STRING, status=_STRING, reason=_STRING, message=_STRING, lastTransitionTime=_STRING | {"format": "date-time"}
+    type=_STRING,
+    status=_STRING,
+    reason=_STRING,
+    message=_STRING,
+    lastTransitionTime=_STRING | {"format": "date-time"},
 )
 
 
 def definition() -> Object:
     """The CustomResourceDefinition."""
     schema = _object(spec=_SPEC, status=_object(conditions=_array(_CONDITION)))
-    names = {"kind": KIND, "listKind": "ComputeClassList", "plural": "computeclasses", "singular": "computeclass"}
+    names = {
+        "kind": KIND,
+        "listKind": "ComputeClassList",
+        "plural": "computeclasses",
+        "singular": "computeclass",
+    }
     version = {
         "name": "v1",
         "served": True,

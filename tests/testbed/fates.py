@@ -12,12 +12,11 @@ FATES = ("crash-loop", "image-missing", "mount-hangs")
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _NAME = "pod-fate.testbed.kvtier.dev"
-_HAS_FATE = (
-    f"has(namespaceObject.metadata.annotations) && '{NAMESPACE_ANNOTATION}' in namespaceObject.metadata.annotations"
-)
+_ANNOTATIONS = "namespaceObject.metadata.annotations"
+_HAS_FATE = f"has({_ANNOTATIONS}) && '{NAMESPACE_ANNOTATION}' in {_ANNOTATIONS}"
 _COPY = (
     "Object{metadata: Object.metadata{annotations: "
-    f"{{'{POD_ANNOTATION}': namespaceObject.metadata.annotations['{NAMESPACE_ANNOTATION}']}}}}}}"
+    f"{{'{POD_ANNOTATION}': {_ANNOTATIONS}['{NAMESPACE_ANNOTATION}']}}}}}}"
 )
 # Not a match condition of the policy: those don't see the namespace.
 _COPY_IF_ANY = f"{_HAS_FATE} ? {_COPY} : Object{{}}"
@@ -30,7 +29,9 @@ def policy() -> list[Object]:
         "matchConstraints": {"resourceRules": [pods]},
         "failurePolicy": "Fail",
         "reinvocationPolicy": "Never",
-        "mutations": [{"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": _COPY_IF_ANY}}],
+        "mutations": [
+            {"patchType": "ApplyConfiguration", "applyConfiguration": {"expression": _COPY_IF_ANY}}
+        ],
     }
     return [
         _object("MutatingAdmissionPolicy", spec),

@@ -38,8 +38,15 @@ def new_tokens() -> dict[str, str]:
     return {user: secrets.token_urlsafe(24) for user in _USERS}
 
 
-def write_token_file(path: Path, tokens: dict[str, str]) -> None:
-    """The file for ``kube-apiserver --token-auth-file``."""
+def write_files(directory: Path, url: str, ca_file: Path, tokens: dict[str, str]) -> None:
+    """The API server's token file and audit policy, and a kubeconfig for every user."""
+    (directory / "audit-policy.yaml").write_text(yaml.safe_dump(AUDIT_POLICY))
+    _write_tokens(directory / "tokens.csv", tokens)
+    for user, token in tokens.items():
+        write_kubeconfig(directory / "kubeconfigs" / user, url, ca_file, token)
+
+
+def _write_tokens(path: Path, tokens: dict[str, str]) -> None:
     rows = [f'{token},{user},{user},"{",".join(_USERS[user])}"' for user, token in tokens.items()]
     path.touch(mode=0o600)
     path.write_text("\n".join(rows) + "\n")

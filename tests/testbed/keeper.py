@@ -19,10 +19,17 @@ from pathlib import Path
 from types import FrameType
 
 from testbed.cluster import Cluster
-from testbed.controlplane import START_SECONDS, ControlPlane
+from testbed.controlplane import ControlPlane
+from testbed.supervisor import START_SECONDS
 from testbed.waiting import eventually
 
-_USERS, _STARTING, _KEEPER, _CLUSTER, _LOG = "users.lock", "starting.lock", "keeper.lock", "cluster.json", "keeper.log"
+_USERS, _STARTING, _KEEPER, _CLUSTER, _LOG = (
+    "users.lock",
+    "starting.lock",
+    "keeper.lock",
+    "cluster.json",
+    "keeper.log",
+)
 _STOP_SECONDS = 30.0
 
 

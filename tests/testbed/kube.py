@@ -115,7 +115,12 @@ class Kube:
         return patched
 
     def delete(
-        self, api_version: str, kind: str, name: str, namespace: str | None = None, propagation: str = "Background"
+        self,
+        api_version: str,
+        kind: str,
+        name: str,
+        namespace: str | None = None,
+        propagation: str = "Background",
     ) -> None:
         """Ask for the deletion of an object; one that is gone already is no error."""
         try:
@@ -149,7 +154,9 @@ class Kube:
 
     def _object_path(self, manifest: Mapping[str, Any], subresource: str = "") -> str:
         meta = manifest["metadata"]
-        return self.path(manifest["apiVersion"], manifest["kind"], meta.get("namespace"), meta["name"], subresource)
+        return self.path(
+            manifest["apiVersion"], manifest["kind"], meta.get("namespace"), meta["name"], subresource
+        )
 
     def _resource(self, api_version: str, kind: str) -> Object:
         if (api_version, kind) not in self._resources:

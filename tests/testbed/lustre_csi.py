@@ -58,7 +58,9 @@ class LustreService:
         service (CreateInstance, UpdateInstance, DeleteInstance). A failed CreateInstance sticks: every
         retry for the same volume gets the same answer.
         """
-        self._post("/fault", {"method": method, "code": code, "message": message, "times": times, "match": match})
+        self._post(
+            "/fault", {"method": method, "code": code, "message": message, "times": times, "match": match}
+        )
 
     def reset(self) -> None:
         """Back to instant operations without quota or faults; instances stay."""

@@ -18,6 +18,7 @@ class Machine:
 
     @property
     def family(self) -> str:
+        """The machine family, such as a3."""
         return self.name.partition("-")[0]
 
 

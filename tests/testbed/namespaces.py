@@ -9,7 +9,7 @@ from testbed.waiting import eventually
 OWNER_LABEL = "kvtier.dev/pool-namespace"
 _MAX_LENGTH = 40
 
-# Cluster-scoped kinds that the operator creates on behalf of a pool.
+# Cluster-scoped kinds that the operator creates for a pool, or a test for itself.
 _CLUSTER_SCOPED = (
     ("storage.k8s.io/v1", "StorageClass"),
     ("cloud.google.com/v1", "ComputeClass"),
@@ -17,6 +17,7 @@ _CLUSTER_SCOPED = (
     ("rbac.authorization.k8s.io/v1", "ClusterRole"),
     ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
     ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("v1", "Node"),
 )
 _POOL = ("kvtier.dev/v1alpha1", "KVCachePool")
 
@@ -26,7 +27,9 @@ def create_namespace(kube: Kube, hint: str) -> str:
     words = re.sub(r"[^a-z0-9]+", "-", hint.lower())[:_MAX_LENGTH].strip("-")
     name = f"{words}-{secrets.token_hex(3)}"
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
-    eventually(lambda: kube.find("v1", "ServiceAccount", "default", name), what=f"{name} has a service account")
+    eventually(
+        lambda: kube.find("v1", "ServiceAccount", "default", name), what=f"{name} has a service account"
+    )
     return name
 
 

@@ -1,6 +1,7 @@
 """What a GKE cluster holds before anybody deploys anything to it."""
 
 from collections.abc import Iterable
+from functools import partial
 
 from testbed import computeclass, fates, gke
 from testbed.kube import Kube, Object
@@ -51,13 +52,14 @@ def nodes_ready(kube: Kube) -> bool:
 
 
 def is_ready(node: Object) -> bool:
+    """Whether the node's condition Ready is true."""
     conditions = node["status"].get("conditions", [])
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
 def is_established(kube: Kube, name: str) -> bool:
     """Whether the API server serves a custom resource type."""
-    conditions = kube.get(*_CRD, name).get("status", {}).get("conditions", [])
+    conditions = kube.get(*_CRD, name).get("status", {}).get("conditions") or []  # null at first
     return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
 
 
@@ -65,4 +67,4 @@ def install_definitions(kube: Kube, definitions: Iterable[Object]) -> None:
     """Apply CustomResourceDefinitions and wait until the API server serves them."""
     names = [kube.apply(definition)["metadata"]["name"] for definition in definitions]
     for name in names:
-        eventually(lambda name=name: is_established(kube, name), what=f"{name} is served")  # type: ignore[misc]
+        eventually(partial(is_established, kube, name), what=f"{name} is served")

@@ -40,6 +40,7 @@ class Component:
 
     @property
     def pid(self) -> int | None:
+        """The process id while it is ours to end."""
         return self._popen.pid if self._popen else None
 
     def start(self) -> None:

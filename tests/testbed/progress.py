@@ -20,7 +20,13 @@ def run_with_progress(argv: Sequence[str], cwd: Path, env: Mapping[str, str], wh
     started = time.monotonic()
     _show(what, started)
     with subprocess.Popen(
-        argv, cwd=cwd, env=dict(env), text=True, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=subprocess.STDOUT
+        argv,
+        cwd=cwd,
+        env=dict(env),
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
     ) as process:
         output = _follow(process, what, started)
     print("", file=sys.stderr, end="\n" if sys.stderr.isatty() else "", flush=True)

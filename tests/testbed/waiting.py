@@ -9,15 +9,11 @@ T = TypeVar("T")
 POLL_SECONDS = 0.05
 
 
-class NotYet(Exception):
-    """Raised by a condition to say why it does not hold yet."""
-
-
 def eventually(condition: Callable[[], T], timeout: float = 20.0, what: str = "") -> T:
     """Return the first truthy value of ``condition``.
 
-    ``AssertionError`` and ``NotYet`` count as "not yet", so plain asserts can be repeated until they
-    hold. After ``timeout`` seconds an ``AssertionError`` carries the last value or failure.
+    An ``AssertionError`` counts as "not yet", so plain asserts can be repeated until they hold.
+    After ``timeout`` seconds an ``AssertionError`` carries the last value or failure.
     """
     deadline = time.monotonic() + timeout
     while True:
@@ -26,7 +22,7 @@ def eventually(condition: Callable[[], T], timeout: float = 20.0, what: str = ""
             if value:
                 return value
             last: object = value
-        except (AssertionError, NotYet) as error:
+        except AssertionError as error:
             last = error
         if time.monotonic() > deadline:
             name = what or getattr(condition, "__name__", "condition")

@@ -85,10 +85,10 @@ def _structural(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, 
 
 
 def _default(value: Any, node: dict[str, Any]) -> dict[str, Any]:
-    """A default as the API server wants it: none for what is empty anyway, `{}` for an object whose
-    fields have defaults of their own."""
+    """A default as the API server wants it: without nulls, and none at all for what is empty anyway."""
     if isinstance(value, dict):
-        return {"default": {}} if "properties" in node else {}
+        given = {key: item for key, item in value.items() if item is not None}
+        return {"default": given} if "properties" in node else {}
     return {} if value in (None, []) else {"default": value}
 
 

@@ -23,18 +23,11 @@ class Rule:
     message: str
     cel: str
     holds: Callable[[Any], bool] | None = None
-    message_cel: str | None = None
     explain: Callable[[Any], str] | None = None
-    optional_old_self: bool = False
 
     def as_schema(self) -> dict[str, Any]:
         """The rule as an item of `x-kubernetes-validations`."""
-        schema: dict[str, Any] = {"rule": self.cel, "message": self.message}
-        if self.message_cel:
-            schema["messageExpression"] = self.message_cel
-        if self.optional_old_self:
-            schema["optionalOldSelf"] = True
-        return schema
+        return {"rule": self.cel, "message": self.message}
 
 
 class ApiModel(BaseModel):

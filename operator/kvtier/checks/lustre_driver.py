@@ -3,9 +3,7 @@
 from kvtier.api.conditions import LUSTRE_DRIVER_ENABLED, Condition, false, true
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates, names
-from kvtier.facts.model import Facts
-
-DRIVER = "lustre.csi.storage.gke.io"
+from kvtier.facts.model import LUSTRE_DRIVER, Facts
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
@@ -18,7 +16,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if not facts.cluster.lustre_driver:
         return false(
             LUSTRE_DRIVER_ENABLED, "AddonDisabled",
-            f"CSIDriver {DRIVER} does not exist: enable the add-on with "
+            f"CSIDriver {LUSTRE_DRIVER} does not exist: enable the add-on with "
             "gcloud container clusters update CLUSTER --update-addons=LustreCsiDriver=ENABLED",
         )
     nodes = candidates(pool, facts)
@@ -26,7 +24,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if nodes and len(missing) == len(nodes):
         return false(
             LUSTRE_DRIVER_ENABLED, "NotRegistered",
-            f"{names(missing)} have not registered {DRIVER}: nodes made before the add-on was enabled need an "
+            f"{names(missing)} have not registered {LUSTRE_DRIVER}: nodes made before the add-on was enabled need an "
             "upgrade or re-creation; new nodes register within minutes",
         )
     late = f"; not yet on {names(missing)}" if missing else ""

@@ -6,6 +6,9 @@ from typing import Any
 
 Object = Mapping[str, Any]
 
+LUSTRE_DRIVER = "lustre.csi.storage.gke.io"
+"""Name of the driver and of its CSIDriver object (GoogleCloudPlatform/lustre-csi-driver)."""
+
 
 @dataclass(frozen=True)
 class Node:

@@ -6,6 +6,7 @@ from typing import Any
 
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, TierStatus
+from kvtier.plan.notices import Notice
 
 Manifest = dict[str, Any]
 
@@ -33,7 +34,8 @@ class Part:
 class Plan:
     """Effects in order: finalizer, applies, deletes, status.
 
-    `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away.
+    `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away;
+    `notices` are the Events that go with that.
     `requeue_after` is in seconds; None waits for the next event.
     """
 
@@ -42,6 +44,7 @@ class Plan:
     finalizer: bool = True
     status: PoolStatus | None = None
     requeue_after: float | None = None
+    notices: tuple[Notice, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -1,12 +1,16 @@
 """Deletion of a pool: engines first, then, if the policy says so, the data, then what is cluster-wide."""
 
+from datetime import datetime, timedelta
+
 from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
 from kvtier.facts.model import Observed
 from kvtier.plan.model import Manifest, Plan, Ref
+from kvtier.plan.notices import Notice
 
 _ORDER = (("Deployment", "Service"), ("PersistentVolumeClaim",), ("StorageClass", "ComputeClass"))
 _POLL_SECONDS = 15.0
+_BOUND = timedelta(minutes=30)
 
 
 def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
@@ -16,12 +20,25 @@ def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     Case 2: the claim must go (Delete) -> switch its volume to Delete, delete the claim, wait.
     Case 3: cluster-wide objects are there -> delete them, wait.
     Case 4: nothing is left -> release the finalizer.
+    Case 5: what is left has not gone for 30 minutes -> release it all the same, and say what stays behind.
     """
     for kinds in _ORDER:
-        left = [key for key in observed.children if key[0] in kinds and _must_go(key[0], pool)]
+        left = sorted(key for key in observed.children if key[0] in kinds and _must_go(key[0], pool))
+        if left and _overdue(pool, now):
+            return Plan(finalizer=False, notices=(_gave_up(left),))
         if left:
-            return _step(pool, observed, sorted(left), now)
+            return _step(pool, observed, left, now)
     return Plan(finalizer=False)
+
+
+def _overdue(pool: KVCachePool, now: str) -> bool:
+    asked = datetime.fromisoformat(pool.metadata["deletionTimestamp"])
+    return datetime.fromisoformat(now) - asked > _BOUND
+
+
+def _gave_up(left: list[tuple[str, str]]) -> Notice:
+    names = ", ".join(f"{kind} {name}" for kind, name in left)
+    return Notice("Warning", "TeardownGaveUp", f"the pool is released although {names} did not go: delete by hand")
 
 
 def _must_go(kind: str, pool: KVCachePool) -> bool:

@@ -85,13 +85,6 @@ class LustreTier(ApiModel):
 def _capacity_rule(tier: int, limit: Limits) -> Rule:
     gib = f"(quantity(self.capacity).asInteger() / {GIB})"
     step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.stepAbove})"
-    below = f"({gib} - {gib} % {step})"
-    nearest = (
-        f"{gib} < {limit.min} ? 'the smallest is {limit.min}Gi' : "
-        f"{gib} >= {limit.max} ? 'the largest is {limit.max}Gi' : "
-        f"'the nearest are ' + string({below}) + 'Gi and ' + string({below} + "
-        f"({below} < {limit.threshold} ? {limit.step} : {limit.stepAbove})) + 'Gi'"
-    )
 
     def holds(lustre: LustreTier) -> bool:
         return lustre.throughput_per_tib != tier or limit.allows(lustre.capacity.bytes)
@@ -110,7 +103,6 @@ def _capacity_rule(tier: int, limit: Limits) -> Rule:
         cel=f"self.throughputPerTiB != {tier} || (quantity(self.capacity).asInteger() % {GIB} == 0 && "
         f"{gib} >= {limit.min} && {gib} <= {limit.max} && {gib} % {step} == 0)",
         holds=holds,
-        message_cel=f"'capacity ' + self.capacity + ' is not possible at {tier} MBps per TiB: ' + ({nearest})",
         explain=explain,
     )
 

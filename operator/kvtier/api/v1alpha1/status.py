@@ -12,10 +12,10 @@ from kvtier.api.rules import ApiModel
 class TierStatus(ApiModel):
     """State of one cache tier."""
 
-    name: Annotated[str, Field(description="cpu, localSSD or lustre.")]
+    name: Annotated[str, Field(max_length=16, description="cpu, localSSD or lustre.")]
     phase: Annotated[str, Field(description="Configured, Waiting, Provisioning, Bound, Resizing, Failed or Retained.")]
     capacity: Annotated[str | None, Field(
-        description="Bytes that exist: per Pod for cpu and localSSD, of the whole pool for lustre."
+        max_length=24, description="Bytes that exist: per Pod for cpu and localSSD, of the whole pool for lustre."
     )] = None
     used: Annotated[str | None, Field(description="Bytes in use, where they can be measured.")] = None
 
@@ -37,5 +37,5 @@ class PoolStatus(ApiModel):
     phase: Annotated[str | None, Field(description="One word for the whole pool; the conditions say why.")] = None
     models_ready: Annotated[str | None, Field(description="Models with all Pods ready, of all models.")] = None
     conditions: Annotated[list[Condition], Field(json_schema_extra=list_map("type"))] = []
-    tiers: Annotated[list[TierStatus], Field(json_schema_extra=list_map("name"))] = []
+    tiers: Annotated[list[TierStatus], Field(max_length=8, json_schema_extra=list_map("name"))] = []
     models: Annotated[list[ModelStatus], Field(json_schema_extra=list_map("name"))] = []

@@ -1,0 +1,82 @@
+"""Carries out a plan: the one place that writes."""
+
+import logging
+from collections.abc import Mapping
+
+from kvtier.api.names import FIELD_MANAGER, LABEL_MANAGED_BY, LABEL_POOL, LABEL_POOL_NAMESPACE
+from kvtier.control.compare import satisfied
+from kvtier.control.store import Store
+from kvtier.kube.client import BY_KIND, VOLUME, ApiError, KubeClient, Object, Resource
+from kvtier.plan.model import Failure, Manifest, Plan, Ref
+
+logger = logging.getLogger(__name__)
+
+
+class Applier:
+    """Writes what differs and deletes what is unwanted.
+
+    A refused write does not keep the others from being made; every refusal is answered as a Failure.
+    """
+
+    def __init__(self, client: KubeClient, store: Store) -> None:
+        self._client = client
+        self._store = store
+
+    async def carry_out(
+        self, plan: Plan, namespace: str, live: Mapping[tuple[str, str], Object]
+    ) -> list[tuple[Failure, ApiError]]:
+        """Applies, then deletes. Answers what was refused, with the error that says whether to try again."""
+        refused = []
+        for manifest in plan.applies:
+            kind, name = manifest["kind"], manifest["metadata"]["name"]
+            try:
+                await self._apply(manifest, live.get((kind, name)))
+            except ApiError as error:
+                refused.append((_failure(kind, name, error), error))
+        for ref in plan.deletes:
+            try:
+                await self._delete(ref, namespace)
+            except ApiError as error:
+                refused.append((_failure(ref.kind, ref.name, error), error))
+        return refused
+
+    async def _apply(self, manifest: Manifest, live: Object | None) -> None:
+        if live is not None and satisfied(live, manifest):
+            return
+        resource = BY_KIND[manifest["kind"]]
+        if live is None and resource is not VOLUME:
+            await self._refuse_to_take_over(resource, manifest)
+        written = await self._client.apply(resource, manifest)
+        logger.info("applied %s %s", manifest["kind"], manifest["metadata"]["name"])
+        if resource is not VOLUME:
+            self._store.put(manifest["kind"], written)
+
+    async def _refuse_to_take_over(self, resource: Resource, manifest: Manifest) -> None:
+        """A forced apply would silently take over a namesake that somebody else made."""
+        metadata = manifest["metadata"]
+        found = await self._client.get_metadata(resource, metadata.get("namespace"), metadata["name"])
+        if found is not None and not _ours(found, manifest):
+            raise ApiError(
+                412, "NotOwned",
+                "an object of this name exists that kvtier did not make: rename or delete it, or label it "
+                f"{LABEL_MANAGED_BY}=kvtier together with {LABEL_POOL} and {LABEL_POOL_NAMESPACE} to hand it over",
+            )
+
+    async def _delete(self, ref: Ref, namespace: str) -> None:
+        resource = BY_KIND[ref.kind]
+        await self._client.delete(resource, namespace if resource.namespaced else None, ref.name, ref.uid)
+        logger.info("deleted %s %s", ref.kind, ref.name)
+
+
+def _ours(found: Object, wanted: Manifest) -> bool:
+    """Whether a live object belongs to this pool: by its labels, or, if they were edited, by who applied it."""
+    mine, theirs = wanted["metadata"]["labels"], found["metadata"].get("labels", {})
+    managers = found["metadata"].get("managedFields", [])
+    applied = any(m.get("manager") == FIELD_MANAGER and m.get("operation") == "Apply" for m in managers)
+    same_pool = all(theirs.get(key) == value for key, value in mine.items())
+    return same_pool or (applied and not (theirs.get(LABEL_POOL) and theirs[LABEL_POOL] != mine[LABEL_POOL]))
+
+
+def _failure(kind: str, name: str, error: ApiError) -> Failure:
+    reason = error.reason if error.reason.isalnum() and error.reason[:1].isalpha() else "ApplyFailed"
+    return Failure(kind, name, reason, error.message)

@@ -1,0 +1,126 @@
+"""The operator as a whole: watches on every replica, work on the one that leads."""
+
+import asyncio
+import logging
+import os
+import socket
+import time
+from dataclasses import dataclass
+
+import kopf
+
+from kvtier.control import watch
+from kvtier.control.leader import Election
+from kvtier.control.queue import WorkQueue
+from kvtier.control.reconciler import Reconciler
+from kvtier.control.resync import Resync
+from kvtier.control.store import Key, Store
+from kvtier.facts.gke import GKEReader
+from kvtier.kube.aio import AioClient, connect
+from kvtier.kube.client import POOL, ApiError
+
+logger = logging.getLogger(__name__)
+
+_RETRY_SECONDS = 2.0
+
+
+@dataclass(frozen=True)
+class Options:
+    """How to run. `lease_namespace` holds the Lease that replicas compete for."""
+
+    lease_namespace: str
+    workers: int = 8
+    resync_seconds: float = 300.0
+    liveness: str | None = None
+    kubeconfig: str | None = None
+
+
+class Operator:
+    """Store, queue and reconciler, tied together."""
+
+    def __init__(self, client: AioClient, options: Options) -> None:
+        self._client = client
+        self._options = options
+        self._store = Store()
+        self._queue: WorkQueue[Key] = WorkQueue()
+        self._reconciler = Reconciler(client, self._store, GKEReader())
+        self._unverified: set[Key] | None = None
+        self._started = time.monotonic()
+
+    async def run(self) -> None:
+        """Until a signal, or until the Lease is lost; then RuntimeError."""
+        await self._await_crd()
+        stop = asyncio.Event()
+        leading = asyncio.create_task(self._lead(stop))
+        handlers = watch.registry(self._store, self._queue)
+
+        @kopf.on.cleanup(registry=handlers)
+        async def stand_down(**_: object) -> None:
+            leading.cancel()
+            await asyncio.gather(leading, return_exceptions=True)
+
+        await kopf.operator(
+            registry=handlers, settings=watch.settings(), clusterwide=True, stop_flag=stop,
+            liveness_endpoint=self._options.liveness,
+        )
+        if not leading.cancelled():
+            leading.result()
+            raise RuntimeError("leadership was lost: ending, so that a fresh process takes its place")
+
+    async def _await_crd(self) -> None:
+        """Wait until pools are served: kopf never watches a resource that was not there when it started."""
+        while await self._client.list(POOL) is None:
+            logger.error("%s.%s is not served: install it with kvtier crd | kubectl apply --server-side -f -", POOL.plural, POOL.group)
+            await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _lead(self, stop: asyncio.Event) -> None:
+        identity = f"{socket.gethostname()}-{os.getpid()}"
+        try:
+            await Election(self._client, self._options.lease_namespace, identity).lead(self._work)
+        finally:
+            stop.set()
+
+    async def _work(self) -> None:
+        """What only the leader does."""
+        resync = Resync(self._client, self._store, self._queue)
+        await resync.until_done()
+        self._unverified = self._store.keys()
+        async with asyncio.TaskGroup() as group:
+            group.create_task(resync.forever(self._options.resync_seconds))
+            for _ in range(self._options.workers):
+                group.create_task(self._worker())
+
+    async def _worker(self) -> None:
+        while True:
+            key = await self._queue.get()
+            failed, retry_after = False, None
+            try:
+                again = await self._reconciler.reconcile(key)
+                if again is not None:
+                    self._queue.add_after(key, again)
+            except ApiError as error:
+                failed, retry_after = True, error.retry_after
+                logger.warning("%s/%s: %s", *key, error)
+            except Exception:
+                failed = True
+                logger.exception("%s/%s: unexpected error", *key)
+            self._queue.done(key, failed, retry_after)
+            self._verified(key)
+
+    def _verified(self, key: Key) -> None:
+        """Log once when every pool that the first LIST found has been looked at."""
+        if self._unverified is None:
+            return
+        self._unverified.discard(key)
+        if not self._unverified:
+            self._unverified = None
+            logger.info("verified all pools %.2f s after the start", time.monotonic() - self._started)
+
+
+async def main(options: Options) -> None:
+    """Connect and run."""
+    api = await connect(options.kubeconfig)
+    try:
+        await Operator(AioClient(api), options).run()
+    finally:
+        await api.close()

@@ -1,0 +1,46 @@
+"""kopf as the shell: its watches feed the store and the queue, and nothing else.
+
+No create or update handler, index, daemon or timer: each of them writes to objects or adds finalizers by
+itself (docs/design/reconcile.md).
+"""
+
+from typing import Any
+
+import kopf
+
+from kvtier.control.queue import WorkQueue
+from kvtier.control.resync import SELECTOR
+from kvtier.control.store import Key, Store
+from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, Resource
+
+_WATCHED = (POOL, *CHILDREN, *CLUSTER_FACTS)
+
+
+def registry(store: Store, queue: WorkQueue[Key]) -> kopf.OperatorRegistry:
+    """Handlers that note every change and have the pools concerned looked at."""
+    handlers = kopf.OperatorRegistry()
+    kopf.on.login(registry=handlers, retries=2)(kopf.login_with_service_account)
+    kopf.on.login(registry=handlers, retries=2)(kopf.login_with_kubeconfig)
+    for resource in _WATCHED:
+        _register(handlers, resource, store, queue)
+    return handlers
+
+
+def settings() -> kopf.OperatorSettings:
+    """kopf without anything that writes: no events, no peering, no scanning of CRDs and namespaces."""
+    chosen = kopf.OperatorSettings()
+    chosen.posting.enabled = False
+    chosen.peering.standalone = True
+    chosen.scanning.disabled = True
+    chosen.watching.chunk_size = 500
+    for resource in CHILDREN:
+        chosen.watching.label_selectors[resource.group or "", resource.version, resource.plural] = SELECTOR
+    return chosen
+
+
+def _register(handlers: kopf.OperatorRegistry, resource: Resource, store: Store, queue: WorkQueue[Key]) -> None:
+    @kopf.on.event(resource.group, resource.version, resource.plural, registry=handlers, id=resource.kind)
+    async def changed(event: Any, **_: Any) -> None:
+        note = store.remove if event["type"] == "DELETED" else store.put
+        for key in note(resource.kind, event["object"]):
+            queue.add(key)

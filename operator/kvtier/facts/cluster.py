@@ -1,0 +1,91 @@
+"""The cluster's facts from Nodes, CSINodes and CSIDrivers, reduced to what checks look at."""
+
+from collections.abc import Iterable
+
+from kvtier.facts.model import LUSTRE_DRIVER, Cluster, Node, Object
+
+
+def node(obj: Object) -> Node:
+    """What matters of a Node; heartbeats do not change it."""
+    info = obj.get("status", {}).get("nodeInfo", {})
+    conditions = obj.get("status", {}).get("conditions", [])
+    return Node(
+        name=obj["metadata"]["name"],
+        labels=obj["metadata"].get("labels", {}),
+        kubelet_version=info.get("kubeletVersion", ""),
+        os_image=info.get("osImage", ""),
+        architecture=info.get("architecture", ""),
+        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
+    )
+
+
+class Parts:
+    """The pieces that make up `Cluster`. Every change tells whether it changed a fact."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._registered: set[str] = set()
+        self._drivers: set[str] = set()
+        self._version = ""
+        self._built: Cluster | None = None
+        self.compute_class_served = True
+
+    def cluster(self) -> Cluster:
+        """The facts as one value, nodes in the order of their names."""
+        if self._built is None or self._built.compute_class_served != self.compute_class_served:
+            self._built = Cluster(
+                version=self._version,
+                nodes=tuple(self._nodes[name] for name in sorted(self._nodes)),
+                lustre_driver=LUSTRE_DRIVER in self._drivers,
+                lustre_nodes=frozenset(self._registered),
+                compute_class_served=self.compute_class_served,
+            )
+        return self._built
+
+    def set_version(self, version: str) -> bool:
+        changed, self._version = self._version != version, version
+        return self._changed(changed)
+
+    def put(self, kind: str, obj: Object) -> bool:
+        name = obj["metadata"]["name"]
+        if kind == "Node":
+            new = node(obj)
+            changed = self._nodes.get(name) != new
+            self._nodes[name] = new
+            return self._changed(changed)
+        holds = _drives_lustre(obj) if kind == "CSINode" else True
+        return self._changed(_set(self._set_of(kind), name, holds))
+
+    def remove(self, kind: str, obj: Object) -> bool:
+        name = obj["metadata"]["name"]
+        if kind == "Node":
+            return self._changed(self._nodes.pop(name, None) is not None)
+        return self._changed(_set(self._set_of(kind), name, False))
+
+    def replace(self, kind: str, objects: Iterable[Object]) -> bool:
+        """All objects of a kind: what is not among them is gone."""
+        listed = {obj["metadata"]["name"]: obj for obj in objects}
+        known = set(self._nodes) if kind == "Node" else set(self._set_of(kind))
+        gone = [self.remove(kind, {"metadata": {"name": name}}) for name in known - set(listed)]
+        return any([*gone, *[self.put(kind, obj) for obj in listed.values()]])
+
+    def _set_of(self, kind: str) -> set[str]:
+        return self._registered if kind == "CSINode" else self._drivers
+
+    def _changed(self, changed: bool) -> bool:
+        if changed:
+            self._built = None
+        return changed
+
+
+def _drives_lustre(csi_node: Object) -> bool:
+    drivers = csi_node.get("spec", {}).get("drivers") or []
+    return any(driver["name"] == LUSTRE_DRIVER for driver in drivers)
+
+
+def _set(names: set[str], name: str, member: bool) -> bool:
+    """Make `name` a member or not; whether that changed anything."""
+    if (name in names) == member:
+        return False
+    names.add(name) if member else names.discard(name)
+    return True

@@ -1,0 +1,21 @@
+"""Which keys the Secrets have that a pool's models name. Values are dropped at once."""
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Secrets
+from kvtier.kube.client import SECRET, ApiError, KubeClient
+
+
+async def read(client: KubeClient, pool: KVCachePool) -> Secrets:
+    """One GET per Secret; kvtier never lists Secrets. A Secret that may not be read maps to None."""
+    names = sorted({m.token_secret_ref.name for m in pool.spec.models if m.token_secret_ref})
+    return Secrets({name: await _keys(client, pool.namespace, name) for name in names})
+
+
+async def _keys(client: KubeClient, namespace: str, name: str) -> frozenset[str] | None:
+    try:
+        secret = await client.get(SECRET, namespace, name)
+    except ApiError as error:
+        if error.status == 403:
+            return None
+        raise
+    return frozenset((secret or {}).get("data") or {})

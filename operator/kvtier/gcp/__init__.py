@@ -1,0 +1,1 @@
+"""The door to Google Cloud: thin asynchronous wrappers of the Google clients."""

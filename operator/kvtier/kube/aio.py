@@ -1,0 +1,125 @@
+"""KubeClient on `kubernetes.aio`: raw JSON in and out, because typed models cost more than they check here."""
+
+import asyncio
+import json
+import os
+from typing import Any
+from urllib.parse import urlencode
+
+import aiohttp
+from kubernetes.aio import config
+from kubernetes.aio.client.api_client import ApiClient
+from kubernetes.aio.client.configuration import Configuration
+
+from kvtier import __version__
+from kvtier.api.names import FIELD_MANAGER
+from kvtier.kube.client import ApiError, Object, Resource
+
+_APPLY = {"Content-Type": "application/apply-patch+yaml"}
+_METADATA = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
+_PAGE = 500
+_TIMEOUT_SECONDS = 30.0
+
+
+async def connect(kubeconfig: str | None = None, context: str | None = None, connections: int = 16) -> ApiClient:
+    """A client for the Pod's own cluster, or for the kubeconfig when there is one to use."""
+    configuration = Configuration()
+    if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+        config.load_incluster_config(client_configuration=configuration)
+    else:
+        await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
+    configuration.connection_pool_maxsize = connections
+    client = ApiClient(configuration)
+    client.user_agent = f"kvtier/{__version__}"
+    return client
+
+
+class AioClient:
+    """The protocol of `kube.client`, over one connection pool."""
+
+    def __init__(self, client: ApiClient) -> None:
+        self.api = client
+
+    async def get(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        return await self._optional("GET", resource.path(namespace, name))
+
+    async def get_metadata(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
+        return await self._optional("GET", resource.path(namespace, name), headers=_METADATA)
+
+    async def list(self, resource: Resource, namespace: str | None = None, selector: str = "") -> list[Object] | None:
+        objects: list[Object] = []
+        query = {"limit": str(_PAGE), "labelSelector": selector}
+        while True:
+            page = await self._optional("GET", f"{resource.path(namespace)}?{urlencode(query)}")
+            if page is None:
+                return None
+            objects += page["items"]
+            if not page["metadata"].get("continue"):
+                return objects
+            query["continue"] = page["metadata"]["continue"]
+
+    async def apply(self, resource: Resource, manifest: Object) -> Object:
+        return await self._apply(resource, manifest, "")
+
+    async def create(self, resource: Resource, manifest: Object) -> Object:
+        return await self._request("POST", resource.path(manifest["metadata"].get("namespace")), dict(manifest))
+
+    async def replace(self, resource: Resource, manifest: Object) -> Object:
+        metadata = manifest["metadata"]
+        return await self._request("PUT", resource.path(metadata.get("namespace"), metadata["name"]), dict(manifest))
+
+    async def patch_status(self, resource: Resource, manifest: Object) -> Object:
+        return await self._apply(resource, manifest, "/status")
+
+    async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
+        body = {"preconditions": {"uid": uid}} if uid else {}
+        try:
+            await self._request("DELETE", resource.path(namespace, name), body)
+        except ApiError as error:
+            if error.status not in (404, 409):
+                raise
+
+    async def server_version(self) -> str:
+        return str((await self._request("GET", "/version")).get("gitVersion", ""))
+
+    async def _apply(self, resource: Resource, manifest: Object, subresource: str) -> Object:
+        metadata = manifest["metadata"]
+        path = resource.path(metadata.get("namespace"), metadata["name"]) + subresource
+        query = urlencode({"fieldManager": FIELD_MANAGER, "force": "true"})
+        return await self._request("PATCH", f"{path}?{query}", dict(manifest), _APPLY)
+
+    async def _optional(self, method: str, path: str, headers: dict[str, str] | None = None) -> dict[str, Any] | None:
+        try:
+            return await self._request(method, path, headers=headers)
+        except ApiError as error:
+            if error.status == 404:
+                return None
+            raise
+
+    async def _request(
+        self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
+    ) -> dict[str, Any]:
+        """One request. Silence, a broken connection and an unreadable answer are ApiErrors with status 0."""
+        try:
+            arguments = await self.api.param_serialize(
+                method, path, header_params={"Accept": "application/json", **(headers or {})}, body=body,
+                auth_settings=["BearerToken"],
+            )
+            response = await self.api.call_api(*arguments, _request_timeout=_TIMEOUT_SECONDS)
+            data = await response.read()
+        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+            raise ApiError(0, "Unreachable", f"the API server does not answer: {error!r}") from error
+        return _decode(response.status, data, response.getheader("Retry-After"))
+
+
+def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]:
+    try:
+        document = json.loads(data)
+    except ValueError:
+        document = {"message": data[:200].decode(errors="replace")}
+    if not isinstance(document, dict):
+        document = {"message": str(document)[:200]}
+    if status >= 400:
+        delay = float(retry_after) if retry_after and retry_after.isdigit() else None
+        raise ApiError(status, document.get("reason") or "Error", document.get("message") or "no message", delay)
+    return document
