@@ -8,7 +8,6 @@ from pathlib import Path
 
 import pytest
 import yaml
-
 from testbed import binaries, keeper, population
 from testbed.cluster import Cluster
 from testbed.kube import Kube
@@ -32,7 +31,9 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave only when the shared control plane has ended."""
-    if not _is_worker(config):
+    if _is_worker(config):
+        keeper.reap()
+    else:
         keeper.join(Path(os.environ.pop(RUN_DIRECTORY)))
 
 

@@ -13,7 +13,7 @@ import pytest
 from testbed import gke
 from testbed.controlplane import ControlPlane
 from testbed.kube import Object
-from testbed.process import ComponentFailed
+from testbed.process import ComponentError
 from testbed.waiting import eventually
 
 pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("programs")]
@@ -47,7 +47,7 @@ def test_the_api_server_reports_the_chosen_gke_version(api_only: ControlPlane) -
 
 def test_a_component_that_fails_to_start_is_named_with_its_log() -> None:
     plane = ControlPlane(controllers=False, nodes=False, csi=False, version="v1.2.3-gke.1")
-    with pytest.raises(ComponentFailed, match=r"(?s)kube-apiserver ended with status 1.*version"):
+    with pytest.raises(ComponentError, match=r"(?s)kube-apiserver ended with status 1.*version"):
         plane.start()
     assert not plane.directory.exists()
     assert not plane.pids()

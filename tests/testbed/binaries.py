@@ -43,7 +43,7 @@ _LDFLAGS = " ".join(
 )
 
 
-class BinariesMissing(RuntimeError):
+class BinariesMissingError(RuntimeError):
     """Some programs are neither supplied nor can they be built here; says which, and what to do."""
 
 
@@ -66,8 +66,7 @@ def kubernetes_version(programs: Path) -> str:
     server = (programs / "kube-apiserver").resolve()
     if server.name == _MULTICALL_FILE:
         return KUBERNETES_VERSION
-    shown = subprocess.run([server, "--version"], capture_output=True, text=True, check=True).stdout
-    return shown.split()[1].partition("-")[0].partition("+")[0]
+    return _output([str(server), "--version"]).split()[1].partition("-")[0].partition("+")[0]
 
 
 def cache_directory() -> Path:
@@ -96,19 +95,22 @@ def _ensure_built(missing: list[str]) -> Path:
 
 
 def _go_version(missing: list[str]) -> str:
-    """The version of the Go on the PATH; raises ``BinariesMissing`` when there is none that can build."""
+    """The version of the Go on the PATH; raises ``BinariesMissingError`` when there is none that can build."""
     found = "no go on the PATH"
     if go := shutil.which("go"):
-        found = subprocess.run(
-            [go, "env", "GOVERSION"], capture_output=True, text=True, cwd=MODULE
-        ).stdout.strip()
+        found = _output([go, "env", "GOVERSION"])
         version = re.match(r"go(\d+)\.(\d+)", found)
         if version and tuple(map(int, version.groups())) >= MINIMUM_GO:
             return found
-    raise BinariesMissing(
+    raise BinariesMissingError(
         f"the test bed needs {', '.join(missing)}; building them takes Go >= 1.{MINIMUM_GO[1]} ({found}). "
         "Install it, or set KUBEBUILDER_ASSETS to a directory that holds them"
     )
+
+
+def _output(command: list[str]) -> str:
+    done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=MODULE)
+    return done.stdout.strip()
 
 
 def _digest(go: str) -> str:

@@ -14,7 +14,7 @@ from testbed.lustre_csi import LustreService
 _TOKEN_SECONDS = 12 * 3600
 
 
-class KubectlFailed(RuntimeError):
+class KubectlError(RuntimeError):
     """kubectl ended with an error; the text is what it wrote to stderr."""
 
 
@@ -87,14 +87,16 @@ class Cluster:
     def kubectl(
         self, *args: str, input: str | None = None, check: bool = True, timeout: float = 60.0
     ) -> subprocess.CompletedProcess[str]:
-        """Run kubectl as the administrator; a failure raises ``KubectlFailed`` unless ``check`` is off."""
+        """Run kubectl as the administrator; a failure raises ``KubectlError`` unless ``check`` is off."""
         env = {
             "PATH": os.environ.get("PATH", ""),
             "HOME": str(self.directory),
             "KUBECONFIG": str(self.kubeconfig),
         }
         command = [str(self.binaries / "kubectl"), *args]
-        done = subprocess.run(command, input=input, text=True, capture_output=True, env=env, timeout=timeout)
+        done = subprocess.run(
+            command, check=False, input=input, text=True, capture_output=True, env=env, timeout=timeout
+        )
         if check and done.returncode != 0:
-            raise KubectlFailed(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
+            raise KubectlError(f"kubectl {' '.join(args)}: {done.stderr.strip()}")
         return done

@@ -31,9 +31,10 @@ _USERS, _STARTING, _KEEPER, _CLUSTER, _LOG = (
     "keeper.log",
 )
 _STOP_SECONDS = 30.0
+_started: "list[subprocess.Popen[bytes]]" = []
 
 
-class KeeperFailed(RuntimeError):
+class KeeperError(RuntimeError):
     """The shared control plane did not start; the text is the keeper's log."""
 
 
@@ -48,8 +49,15 @@ def shared_cluster(directory: Path) -> Iterator[Cluster]:
         yield Cluster.load(directory / _CLUSTER)
 
 
+def reap() -> None:
+    """Wait for the keepers that this process has started; all users must let go for them to end."""
+    while _started:
+        _started.pop().wait()
+
+
 def join(directory: Path) -> None:
     """Wait until no keeper of the run is left, then remove the run's directory."""
+    reap()
     if not directory.exists():
         return
     with (directory / _KEEPER).open("w") as lock:
@@ -67,9 +75,11 @@ def _start_keeper(directory: Path) -> None:
             command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
 
+    _started.append(keeper)
+
     def started_or_ended() -> bool:
         if keeper.poll() is not None:
-            raise KeeperFailed((directory / _LOG).read_text(errors="replace"))
+            raise KeeperError((directory / _LOG).read_text(errors="replace"))
         return (directory / _CLUSTER).exists()
 
     eventually(started_or_ended, 2 * START_SECONDS, "the shared control plane has started")

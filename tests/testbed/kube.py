@@ -32,7 +32,7 @@ class ApiError(Exception):
         super().__init__(status.get("message") or f"{response.status_code} {response.text}")
 
 
-class NotFound(ApiError):
+class NotFoundError(ApiError):
     """The object does not exist."""
 
 
@@ -54,13 +54,13 @@ class Kube:
         """One HTTP request to the API server; raises ``ApiError`` unless it succeeds."""
         response = self._session.request(method, self._url + path, timeout=timeout, **options)
         if response.status_code == 404:
-            raise NotFound(response)
+            raise NotFoundError(response)
         if not response.ok:
             raise ApiError(response)
         return response.json() if "json" in response.headers.get("Content-Type", "") else response.text
 
     def get(self, api_version: str, kind: str, name: str, namespace: str | None = None) -> Object:
-        """The object, or ``NotFound``."""
+        """The object, or ``NotFoundError``."""
         found: Object = self.request("GET", self.path(api_version, kind, namespace, name))
         return found
 
@@ -68,7 +68,7 @@ class Kube:
         """The object, or None."""
         try:
             return self.get(api_version, kind, name, namespace)
-        except NotFound:
+        except NotFoundError:
             return None
 
     def list(self, api_version: str, kind: str, namespace: str | None = None, **selectors: str) -> Objects:
@@ -106,6 +106,7 @@ class Kube:
         name: str,
         patch: Object | Objects,
         namespace: str | None = None,
+        *,
         subresource: str = "",
     ) -> Object:
         """Merge patch (an object) or JSON patch (a list of operations)."""
@@ -126,7 +127,7 @@ class Kube:
         try:
             path = self.path(api_version, kind, namespace, name)
             self.request("DELETE", path, json={"propagationPolicy": propagation})
-        except NotFound:
+        except NotFoundError:
             pass
 
     def events(self, namespace: str, name: str, reason: str | None = None) -> Objects:

@@ -1,26 +1,20 @@
 """One child process of the bed: it never outlives us, and its log explains its failures."""
 
-import ctypes
 import os
 import signal
 import subprocess
+import sys
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-PR_SET_PDEATHSIG = 1
+from testbed import die_with_parent
+
 LOG_TAIL_LINES = 25
-_libc = ctypes.CDLL(None, use_errno=True)
+_LAUNCHER = (sys.executable, "-I", "-S", die_with_parent.__file__)
 
 
-class ComponentFailed(RuntimeError):
+class ComponentError(RuntimeError):
     """A component ended, or did not become ready in time; the message ends with its log's tail."""
-
-
-def _die_with(parent: int) -> None:
-    """Runs in the child before exec: the kernel kills it when the parent goes, however it goes."""
-    _libc.prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:
-        os._exit(1)
 
 
 class Component:
@@ -45,23 +39,21 @@ class Component:
 
     def start(self) -> None:
         """Start the program in a session of its own, so that Ctrl-C reaches only us."""
-        parent = os.getpid()
         with self.log.open("ab") as log:
             self._popen = subprocess.Popen(
-                self._argv,
+                [*_LAUNCHER, str(os.getpid()), *self._argv],
                 cwd=self._directory,
                 env=self._env,
                 stdin=subprocess.DEVNULL,
                 stdout=log,
                 stderr=subprocess.STDOUT,
                 start_new_session=True,
-                preexec_fn=lambda: _die_with(parent),
             )
 
     def require_alive(self) -> None:
-        """Raise ``ComponentFailed`` when the program has ended by itself."""
+        """Raise ``ComponentError`` when the program has ended by itself."""
         if self._popen is not None and self._popen.poll() is not None:
-            raise ComponentFailed(self.explain(f"ended with status {self._popen.returncode}"))
+            raise ComponentError(self.explain(f"ended with status {self._popen.returncode}"))
 
     def explain(self, problem: str) -> str:
         """The problem, followed by the end of the component's log."""

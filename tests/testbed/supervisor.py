@@ -5,7 +5,7 @@ from pathlib import Path
 
 import requests
 
-from testbed.process import Component, ComponentFailed
+from testbed.process import Component, ComponentError
 from testbed.waiting import eventually
 
 START_SECONDS = 60.0
@@ -50,7 +50,7 @@ class Supervisor:
         _remove_termination_note()
 
     def wait_ready(self, name: str, ready: Callable[[], object]) -> None:
-        """Wait for a component; ``ComponentFailed`` shows the log of the one that is to blame."""
+        """Wait for a component; ``ComponentError`` shows the log of the one that is to blame."""
 
         def alive_and_ready() -> object:
             for component in self._components.values():
@@ -60,7 +60,7 @@ class Supervisor:
         try:
             eventually(alive_and_ready, START_SECONDS, f"{name} is ready")
         except AssertionError as error:
-            raise ComponentFailed(self._components[name].explain(f"is not ready ({error})")) from error
+            raise ComponentError(self._components[name].explain(f"is not ready ({error})")) from error
 
     def pids(self) -> dict[str, int]:
         """The processes that were started and not ended."""

@@ -31,9 +31,10 @@ class Condition(ApiModel):
     reason: Annotated[str, Field(description="CamelCase word for programs.")]
     message: Annotated[str, Field(description="Sentence for people: what was seen, and what to do.")] = ""
     observed_generation: int | None = None
-    last_transition_time: Annotated[str | None, Field(
-        description="When the status last changed.", json_schema_extra={"format": "date-time"}
-    )] = None
+    last_transition_time: Annotated[
+        str | None,
+        Field(description="When the status last changed.", json_schema_extra={"format": "date-time"}),
+    ] = None
 
 
 def true(type_: str, reason: str, message: str = "") -> Condition:
@@ -57,4 +58,7 @@ def stamp(new: list[Condition], old: list[Condition], generation: int, now: str)
         same = last is not None and last.status == condition.status and last.last_transition_time
         return last.last_transition_time if same else now  # type: ignore[union-attr,return-value]
 
-    return [c.model_copy(update={"observed_generation": generation, "last_transition_time": since(c)}) for c in new]
+    return [
+        c.model_copy(update={"observed_generation": generation, "last_transition_time": since(c)})
+        for c in new
+    ]

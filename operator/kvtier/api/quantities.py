@@ -4,7 +4,7 @@ import re
 
 GIB = 1 << 30
 
-_UNITS = {
+_UNITS: dict[str, int] = {
     "": 1,
     **{unit: 1024**power for power, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
     **{unit: 1000**power for power, unit in enumerate(("k", "M", "G", "T", "P", "E"), start=1)},

@@ -52,5 +52,7 @@ class ApiModel(BaseModel):
     def __get_pydantic_json_schema__(cls, core: CoreSchema, handler: GetJsonSchemaHandler) -> JsonSchemaValue:
         schema = handler(core)
         if cls.rules:
-            handler.resolve_ref_schema(schema)["x-kubernetes-validations"] = [r.as_schema() for r in cls.rules]
+            handler.resolve_ref_schema(schema)["x-kubernetes-validations"] = [
+                r.as_schema() for r in cls.rules
+            ]
         return schema

@@ -18,7 +18,8 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if not limit.allows(lustre.capacity.bytes):
         nearest = " or ".join(f"{size}Gi" for size in limit.nearest(lustre.capacity.bytes))
         return false(
-            CAPACITY_VALID, "NotASize",
+            CAPACITY_VALID,
+            "NotASize",
             f"{lustre.capacity} is not possible at {lustre.throughput_per_tib} MBps per TiB: use {nearest}",
         )
     return _growth(lustre, provisioned(pool), facts) or true(
@@ -40,18 +41,24 @@ def _growth(lustre: LustreTier, have: int | None, facts: Facts) -> Condition | N
     if have is None or want == have:
         return None
     if want < have:
-        return false(CAPACITY_VALID, "WouldShrink", f"{gib(have)} is provisioned, Lustre only grows: set it to {gib(have)}")
+        return false(
+            CAPACITY_VALID,
+            "WouldShrink",
+            f"{gib(have)} is provisioned, Lustre only grows: set it to {gib(have)}",
+        )
     ceiling = limits(lustre.throughput_per_tib).threshold * quantities.GIB
     if have <= ceiling < want:
         return false(
-            CAPACITY_VALID, "AboveGrowthLimit",
+            CAPACITY_VALID,
+            "AboveGrowthLimit",
             f"an instance created at or below {gib(ceiling)} can only grow up to that: {gib(want)} needs a new pool",
         )
     running = versions.parse(facts.cluster.version)
     gate = versions.gate("lustreExpansion")
     if running is not None and running < gate:
         return false(
-            CAPACITY_VALID, "ExpansionUnsupported",
+            CAPACITY_VALID,
+            "ExpansionUnsupported",
             f"control plane is {running}; growing a Lustre volume needs {gate}. Upgrade, or create a new pool at "
             f"{gib(want)}",
         )

@@ -17,13 +17,15 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             unread.append(name)
         elif key not in keys:
             return false(
-                CREDENTIALS_PRESENT, "SecretMissing",
+                CREDENTIALS_PRESENT,
+                "SecretMissing",
                 f"model {model.name}: Secret {name} has no key {key}. Create it with kubectl -n {pool.namespace} "
                 f"create secret generic {name} --from-literal={key}=TOKEN",
             )
     if unread:
         return unknown(
-            CREDENTIALS_PRESENT, "NotReadable",
+            CREDENTIALS_PRESENT,
+            "NotReadable",
             f"Secret {unread[0]} could not be read: grant kvtier get on secrets to have it checked",
         )
     return true(CREDENTIALS_PRESENT, "Present", "every Secret that a model names has its key")

@@ -18,12 +18,15 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     running = versions.parse(facts.cluster.version)
     if running is None:
         return unknown(
-            GKE_VERSION_SUPPORTED, "VersionNotRecognised",
+            GKE_VERSION_SUPPORTED,
+            "VersionNotRecognised",
             f"the API server reports version {facts.cluster.version!r}, which is not a GKE version such as "
             "1.35.0-gke.2331000, so the gates of the Lustre CSI driver cannot be checked",
         )
-    return _control_plane(pool, running) or _nodes(candidates(pool, facts)) or true(
-        GKE_VERSION_SUPPORTED, "Supported", f"control plane {running}"
+    return (
+        _control_plane(pool, running)
+        or _nodes(candidates(pool, facts))
+        or true(GKE_VERSION_SUPPORTED, "Supported", f"control plane {running}")
     )
 
 
@@ -39,7 +42,8 @@ def _control_plane(pool: KVCachePool, running: GKEVersion) -> Condition | None:
     for gate, what in needs:
         if running < gate:
             return false(
-                GKE_VERSION_SUPPORTED, "ControlPlaneTooOld",
+                GKE_VERSION_SUPPORTED,
+                "ControlPlaneTooOld",
                 f"control plane is {running}; {what} needs {gate}: upgrade with "
                 "gcloud container clusters upgrade CLUSTER --master",
             )
@@ -53,13 +57,15 @@ def _nodes(nodes: list[Node]) -> Condition | None:
     if old:
         gate = _node_gate(old[0])
         return false(
-            GKE_VERSION_SUPPORTED, "NodesTooOld",
+            GKE_VERSION_SUPPORTED,
+            "NodesTooOld",
             f"{names(old)} run {old[0].kubelet_version} ({old[0].architecture}); the Lustre CSI driver needs {gate} "
             "there: upgrade the node pool with gcloud container clusters upgrade CLUSTER --node-pool POOL",
         )
     if unread:
         return unknown(
-            GKE_VERSION_SUPPORTED, "NodeVersionNotRecognised",
+            GKE_VERSION_SUPPORTED,
+            "NodeVersionNotRecognised",
             f"{names(unread)} report version {unread[0].kubelet_version!r}, which is not a GKE version",
         )
     return None

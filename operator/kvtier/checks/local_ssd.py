@@ -25,18 +25,21 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     disks = _disks(nodes.machine_type, nodes.local_ssd_count)
     if disks is None:
         return unknown(
-            LOCAL_SSD_SUPPORTED, "MachineTypeUnknown",
+            LOCAL_SSD_SUPPORTED,
+            "MachineTypeUnknown",
             f"kvtier has no Local SSD figures for machine type {nodes.machine_type!r}: set nodePool.localSSDCount",
         )
     if disks.count == 0:
         return false(
-            LOCAL_SSD_SUPPORTED, "NoLocalSSD",
+            LOCAL_SSD_SUPPORTED,
+            "NoLocalSSD",
             f"{nodes.machine_type} has no Local SSD unless nodePool.localSSDCount asks for it: set it, choose another "
             "machine type, or remove tiers.localSSD",
         )
     if disks.fixed and nodes.local_ssd_count not in (None, disks.count):
         return false(
-            LOCAL_SSD_SUPPORTED, "FixedDiskCount",
+            LOCAL_SSD_SUPPORTED,
+            "FixedDiskCount",
             f"{nodes.machine_type} always has {disks.count} Local SSDs: leave nodePool.localSSDCount out",
         )
     return _room(pool, disks.count)
@@ -55,7 +58,8 @@ def _room(pool: KVCachePool, disks: int) -> Condition:
     pods = pods_per_node(pool)
     if pods * tier.capacity.bytes > usable:
         return false(
-            LOCAL_SSD_SUPPORTED, "TooLarge",
+            LOCAL_SSD_SUPPORTED,
+            "TooLarge",
             f"{pods} Pods per node x {tier.capacity} is more than the {gib(usable)} that {disks} Local SSDs leave "
             f"for them: at most {gib(usable // pods // GIB * GIB)} per Pod",
         )
@@ -71,5 +75,7 @@ def _disks(machine_type: str | None, asked: int | None) -> _Disks | None:
         return _Disks(0, fixed=True)
     if asked is not None:
         return _Disks(asked, fixed=False)
-    selectable = machine_type and machine_type.startswith(tuple(f"{family}-" for family in machines["selectable"]))
+    selectable = machine_type and machine_type.startswith(
+        tuple(f"{family}-" for family in machines["selectable"])
+    )
     return _Disks(0, fixed=False) if selectable else None

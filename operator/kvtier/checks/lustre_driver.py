@@ -15,7 +15,8 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         return true(LUSTRE_DRIVER_ENABLED, "NotNeeded", "the pool has no Lustre tier")
     if not facts.cluster.lustre_driver:
         return false(
-            LUSTRE_DRIVER_ENABLED, "AddonDisabled",
+            LUSTRE_DRIVER_ENABLED,
+            "AddonDisabled",
             f"CSIDriver {LUSTRE_DRIVER} does not exist: enable the add-on with "
             "gcloud container clusters update CLUSTER --update-addons=LustreCsiDriver=ENABLED",
         )
@@ -23,9 +24,12 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     missing = [node for node in nodes if node.name not in facts.cluster.lustre_nodes]
     if nodes and len(missing) == len(nodes):
         return false(
-            LUSTRE_DRIVER_ENABLED, "NotRegistered",
+            LUSTRE_DRIVER_ENABLED,
+            "NotRegistered",
             f"{names(missing)} have not registered {LUSTRE_DRIVER}: nodes made before the add-on was enabled need an "
             "upgrade or re-creation; new nodes register within minutes",
         )
     late = f"; not yet on {names(missing)}" if missing else ""
-    return true(LUSTRE_DRIVER_ENABLED, "Enabled", f"registered on {len(nodes) - len(missing)} candidate nodes{late}")
+    return true(
+        LUSTRE_DRIVER_ENABLED, "Enabled", f"registered on {len(nodes) - len(missing)} candidate nodes{late}"
+    )

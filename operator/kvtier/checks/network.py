@@ -12,11 +12,14 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         return true(NETWORK_MATCHED, "NotNeeded", "the pool has no Lustre tier")
     if facts.gke is None:
         return unknown(
-            NETWORK_MATCHED, "ClusterNotGiven",
+            NETWORK_MATCHED,
+            "ClusterNotGiven",
             "nodes do not tell their VPC network: set spec.cluster to let kvtier ask the GKE API",
         )
     if facts.gke.error or not facts.gke.network:
-        return unknown(NETWORK_MATCHED, "GKEUnreachable", facts.gke.error or "the GKE API did not name a network")
+        return unknown(
+            NETWORK_MATCHED, "GKEUnreachable", facts.gke.error or "the GKE API did not name a network"
+        )
     return _compare(lustre.network, facts.gke.network)
 
 
@@ -26,12 +29,14 @@ def _compare(wanted: str, actual: str) -> Condition:
     mine, theirs = wanted.split("/"), actual.split("/")
     if mine[-1] == theirs[-1] and (mine[1].isdigit() or theirs[1].isdigit()):
         return unknown(
-            NETWORK_MATCHED, "ProjectNumber",
+            NETWORK_MATCHED,
+            "ProjectNumber",
             f"the cluster is in {actual}, lustre.network is {wanted}: one names its project by number, so they "
             "cannot be compared",
         )
     return false(
-        NETWORK_MATCHED, "OtherNetwork",
+        NETWORK_MATCHED,
+        "OtherNetwork",
         f"the cluster is in {actual}, lustre.network is {wanted}: nodes could not reach the instance; "
         "peered networks do not count",
     )

@@ -17,7 +17,8 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     other = [node for node in nodes if not _is_cos(node)]
     if other:
         return false(
-            NODE_IMAGE_SUPPORTED, "NotCOS",
+            NODE_IMAGE_SUPPORTED,
+            "NotCOS",
             f"{names(other)} run {other[0].os_image!r}: Managed Lustre needs {_COS}; create the node pool with "
             "--image-type=COS_CONTAINERD",
         )
@@ -25,7 +26,9 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         return true(NODE_IMAGE_SUPPORTED, "COS", f"{len(nodes)} candidate nodes run COS")
     if pool.spec.node_pool.provisioner == "ComputeClass":
         return true(NODE_IMAGE_SUPPORTED, "ComputeClassUsesCOS", "new nodes are made with cos_containerd")
-    return unknown(NODE_IMAGE_SUPPORTED, "NoCandidateNodes", "no node matches nodePool yet, so no image can be seen")
+    return unknown(
+        NODE_IMAGE_SUPPORTED, "NoCandidateNodes", "no node matches nodePool yet, so no image can be seen"
+    )
 
 
 def _is_cos(node: Node) -> bool:

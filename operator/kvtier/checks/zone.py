@@ -15,13 +15,17 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     allowed = zones(pool)
     if lustre.zone not in allowed:
         return false(
-            ZONE_MATCHED, "ZoneMismatch",
+            ZONE_MATCHED,
+            "ZoneMismatch",
             f"nodePool.zones is {', '.join(allowed)}, the Lustre instance is in {lustre.zone}: add that zone",
         )
-    elsewhere = sorted({node.zone or "?" for node in facts.cluster.nodes if fits(pool, node.labels, any_zone=True)})
+    elsewhere = sorted(
+        {node.zone or "?" for node in facts.cluster.nodes if fits(pool, node.labels, any_zone=True)}
+    )
     if elsewhere and not candidates(pool, facts):
         return false(
-            ZONE_MATCHED, "NoNodeInZone",
+            ZONE_MATCHED,
+            "NoNodeInZone",
             f"nodes that match nodePool are in {', '.join(elsewhere)}, none is in {', '.join(allowed)}",
         )
     return true(ZONE_MATCHED, "Matched", f"engines run in {', '.join(allowed)}")

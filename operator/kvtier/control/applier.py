@@ -57,7 +57,8 @@ class Applier:
         found = await self._client.get_metadata(resource, metadata.get("namespace"), metadata["name"])
         if found is not None and not _ours(found, manifest):
             raise ApiError(
-                412, "NotOwned",
+                412,
+                "NotOwned",
                 "an object of this name exists that kvtier did not make: rename or delete it, or label it "
                 f"{LABEL_MANAGED_BY}=kvtier together with {LABEL_POOL} and {LABEL_POOL_NAMESPACE} to hand it over",
             )

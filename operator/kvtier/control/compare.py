@@ -13,7 +13,9 @@ def satisfied(live: Any, wanted: Any) -> bool:
     longer wanted shows in the digest annotation, which is itself a wanted field.
     """
     if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(k in live and satisfied(live[k], v) for k, v in wanted.items())
+        return isinstance(live, Mapping) and all(
+            k in live and satisfied(live[k], v) for k, v in wanted.items()
+        )
     if isinstance(wanted, list):
         return isinstance(live, list) and _list_satisfied(live, wanted)
     return bool(live == wanted)

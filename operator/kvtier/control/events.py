@@ -23,7 +23,10 @@ async def record(client: KubeClient, pool: KVCachePool, notice: Notice, now: str
         "kind": "Event",
         "metadata": {"name": name, "namespace": pool.namespace},
         "involvedObject": {
-            "apiVersion": f"{GROUP}/{VERSION}", "kind": KIND, "name": pool.name, "namespace": pool.namespace,
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": KIND,
+            "name": pool.name,
+            "namespace": pool.namespace,
             "uid": pool.uid,
         },
         "type": notice.type,

@@ -43,7 +43,7 @@ class Election:
         Returns when the Lease is lost, raises what `work` raises. When this is cancelled or `work` ends,
         the Lease is given back, so that the next replica need not wait for it to run out.
         """
-        while not await self.attempt():
+        while not await self.attempt():  # noqa: ASYNC110 - the event that is waited for is another machine's
             await asyncio.sleep(RETRY_SECONDS)
         logger.info("leading as %s", self._identity)
         working, holding = asyncio.create_task(work()), asyncio.create_task(self._hold())

@@ -33,6 +33,7 @@ class Options:
     resync_seconds: float = 300.0
     liveness: str | None = None
     kubeconfig: str | None = None
+    context: str | None = None
 
 
 class Operator:
@@ -52,7 +53,7 @@ class Operator:
         await self._await_crd()
         stop = asyncio.Event()
         leading = asyncio.create_task(self._lead(stop))
-        handlers = watch.registry(self._store, self._queue)
+        handlers = watch.registry(self._client.api, self._store, self._queue)
 
         @kopf.on.cleanup(registry=handlers)
         async def stand_down(**_: object) -> None:
@@ -60,7 +61,10 @@ class Operator:
             await asyncio.gather(leading, return_exceptions=True)
 
         await kopf.operator(
-            registry=handlers, settings=watch.settings(), clusterwide=True, stop_flag=stop,
+            registry=handlers,
+            settings=watch.settings(),
+            clusterwide=True,
+            stop_flag=stop,
             liveness_endpoint=self._options.liveness,
         )
         if not leading.cancelled():
@@ -70,7 +74,11 @@ class Operator:
     async def _await_crd(self) -> None:
         """Wait until pools are served: kopf never watches a resource that was not there when it started."""
         while await self._client.list(POOL) is None:
-            logger.error("%s.%s is not served: install it with kvtier crd | kubectl apply --server-side -f -", POOL.plural, POOL.group)
+            logger.error(
+                "%s.%s is not served: install it with kvtier crd | kubectl apply --server-side -f -",
+                POOL.plural,
+                POOL.group,
+            )
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _lead(self, stop: asyncio.Event) -> None:
@@ -84,7 +92,7 @@ class Operator:
         """What only the leader does."""
         resync = Resync(self._client, self._store, self._queue)
         await resync.until_done()
-        self._unverified = self._store.keys()
+        self._unverified = self._store.everything()
         async with asyncio.TaskGroup() as group:
             group.create_task(resync.forever(self._options.resync_seconds))
             for _ in range(self._options.workers):
@@ -117,9 +125,9 @@ class Operator:
             logger.info("verified all pools %.2f s after the start", time.monotonic() - self._started)
 
 
-async def main(options: Options) -> None:
+async def operate(options: Options) -> None:
     """Connect and run."""
-    api = await connect(options.kubeconfig)
+    api = await connect(options.kubeconfig, options.context)
     try:
         await Operator(AioClient(api), options).run()
     finally:

@@ -16,7 +16,7 @@ from kvtier.control.store import Key, Store
 from kvtier.facts import secrets
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.model import Facts, Observed
-from kvtier.kube.client import POOL, ApiError, KubeClient, Object
+from kvtier.kube.client import POOL, KubeClient, Object
 from kvtier.plan.failures import with_failures
 from kvtier.plan.model import Plan
 from kvtier.plan.notices import notices
@@ -42,7 +42,8 @@ class Reconciler:
         """Seconds after which to look again without an event, or None. Raises ApiError to be called again."""
         raw = self._store.pool(key)
         if raw is None:
-            return await self._sweep(key)
+            await self._sweep(key)
+            return None
         try:
             pool = KVCachePool.model_validate(raw)
         except ValidationError as error:
@@ -76,7 +77,9 @@ class Reconciler:
 
     async def _hold(self, pool: KVCachePool, raw: Object) -> None:
         if FINALIZER not in raw["metadata"].get("finalizers", []) and not pool.deleting:
-            self._store.put(POOL.kind, await self._client.apply(POOL, _identity(pool, finalizers=[FINALIZER])))
+            self._store.put(
+                POOL.kind, await self._client.apply(POOL, _identity(pool, finalizers=[FINALIZER]))
+            )
 
     async def _release(self, pool: KVCachePool, wanted: Plan, now: str) -> None:
         for notice in wanted.notices:
@@ -88,21 +91,29 @@ class Reconciler:
         document = status.model_dump(by_alias=True, exclude_none=True)
         if raw.get("status") == document:
             return
-        self._store.put(POOL.kind, await self._client.patch_status(POOL, _identity(pool) | {"status": document}))
+        self._store.put(
+            POOL.kind, await self._client.patch_status(POOL, _identity(pool) | {"status": document})
+        )
         for notice in notices(pool.status, status):
             await events.record(self._client, pool, notice, now)
 
     async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
         """Say what is wrong with a spec that an older CRD let in; children stay as they are."""
-        pool = KVCachePool.model_construct(metadata=dict(raw["metadata"]), status=_old_status(raw))
+        known: dict[str, Any] = {"metadata": dict(raw["metadata"]), "status": _old_status(raw)}
+        pool = KVCachePool.model_construct(_fields_set=None, **known)
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
-        condition = false(READY, "InvalidSpec", f"{where}: {problem['msg']}; nothing is changed until it is corrected")
+        condition = false(
+            READY, "InvalidSpec", f"{where}: {problem['msg']}; nothing is changed until it is corrected"
+        )
         now = self._clock()
         status = PoolStatus(
-            observed_generation=pool.generation, phase="Blocked",
+            observed_generation=pool.generation,
+            phase="Blocked",
             conditions=stamp([condition], pool.status.conditions, pool.generation, now),
-            tiers=pool.status.tiers, models=pool.status.models, models_ready=pool.status.models_ready,
+            tiers=pool.status.tiers,
+            models=pool.status.models,
+            models_ready=pool.status.models_ready,
         )
         await self._report(pool, raw, status, now)
 

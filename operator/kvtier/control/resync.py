@@ -48,7 +48,7 @@ class Resync:
             self._store.replace(resource.kind, await self._list(resource))
         pools = await self._list(POOL)
         self._store.replace(POOL.kind, pools)
-        for key in self._store.keys():
+        for key in self._store.everything():
             self._queue.add(key)
         logger.info("listed %d pools in %.2f s", len(pools or ()), time.monotonic() - started)
 

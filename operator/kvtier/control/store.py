@@ -35,9 +35,11 @@ class Store:
     def pool(self, key: Key) -> Object | None:
         return self._pools.get(key)
 
-    def keys(self) -> set[Key]:
+    def everything(self) -> set[Key]:
         """All pools, and the owners of children whose pool is gone."""
-        return set(self._pools) | {self._labels.get(label, label) for label, found in self._children.items() if found}
+        return set(self._pools) | {
+            self._labels.get(label, label) for label, found in self._children.items() if found
+        }
 
     def children(self, key: Key) -> Mapping[tuple[str, str], Object]:
         return dict(self._children.get(_label_key(key), {}))

@@ -7,6 +7,7 @@ itself (docs/design/reconcile.md).
 from typing import Any
 
 import kopf
+from kubernetes.aio.client.api_client import ApiClient
 
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
@@ -16,11 +17,14 @@ from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, Resource
 _WATCHED = (POOL, *CHILDREN, *CLUSTER_FACTS)
 
 
-def registry(store: Store, queue: WorkQueue[Key]) -> kopf.OperatorRegistry:
+def registry(api: ApiClient, store: Store, queue: WorkQueue[Key]) -> kopf.OperatorRegistry:
     """Handlers that note every change and have the pools concerned looked at."""
     handlers = kopf.OperatorRegistry()
-    kopf.on.login(registry=handlers, retries=2)(kopf.login_with_service_account)
-    kopf.on.login(registry=handlers, retries=2)(kopf.login_with_kubeconfig)
+
+    @kopf.on.login(registry=handlers)
+    async def login(**_: Any) -> kopf.ConnectionInfo:
+        return await _credentials(api)
+
     for resource in _WATCHED:
         _register(handlers, resource, store, queue)
     return handlers
@@ -38,7 +42,27 @@ def settings() -> kopf.OperatorSettings:
     return chosen
 
 
-def _register(handlers: kopf.OperatorRegistry, resource: Resource, store: Store, queue: WorkQueue[Key]) -> None:
+async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
+    """The client's own address and credentials; its token is read anew, because a Pod's token rotates."""
+    known = api.configuration
+    token = await known.get_api_key_with_prefix("BearerToken")
+    scheme, _, secret = (token or "").rpartition(" ")
+    return kopf.ConnectionInfo(
+        server=known.host,
+        ca_path=known.ssl_ca_cert,
+        ca_data=known.ca_cert_data,
+        insecure=not known.verify_ssl,
+        scheme=scheme or ("Bearer" if secret else None),
+        token=secret or None,
+        certificate_path=known.cert_file,
+        private_key_path=known.key_file,
+        proxy_url=known.proxy,
+    )
+
+
+def _register(
+    handlers: kopf.OperatorRegistry, resource: Resource, store: Store, queue: WorkQueue[Key]
+) -> None:
     @kopf.on.event(resource.group, resource.version, resource.plural, registry=handlers, id=resource.kind)
     async def changed(event: Any, **_: Any) -> None:
         note = store.remove if event["type"] == "DELETED" else store.put

@@ -47,4 +47,6 @@ def _client() -> Any:
     endpoint = os.environ.get(ENDPOINT_VARIABLE)
     options = ClientOptions(api_endpoint=endpoint) if endpoint else None
     credentials = AnonymousCredentials() if endpoint and endpoint.startswith("http://") else None
-    return container_v1.ClusterManagerClient(transport="rest", credentials=credentials, client_options=options)
+    return container_v1.ClusterManagerClient(
+        transport="rest", credentials=credentials, client_options=options
+    )

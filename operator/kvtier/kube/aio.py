@@ -1,6 +1,5 @@
 """KubeClient on `kubernetes.aio`: raw JSON in and out, because typed models cost more than they check here."""
 
-import asyncio
 import json
 import os
 from typing import Any
@@ -21,7 +20,9 @@ _PAGE = 500
 _TIMEOUT_SECONDS = 30.0
 
 
-async def connect(kubeconfig: str | None = None, context: str | None = None, connections: int = 16) -> ApiClient:
+async def connect(
+    kubeconfig: str | None = None, context: str | None = None, connections: int = 16
+) -> ApiClient:
     """A client for the Pod's own cluster, or for the kubeconfig when there is one to use."""
     configuration = Configuration()
     if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
@@ -46,7 +47,9 @@ class AioClient:
     async def get_metadata(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         return await self._optional("GET", resource.path(namespace, name), headers=_METADATA)
 
-    async def list(self, resource: Resource, namespace: str | None = None, selector: str = "") -> list[Object] | None:
+    async def list(
+        self, resource: Resource, namespace: str | None = None, selector: str = ""
+    ) -> list[Object] | None:
         objects: list[Object] = []
         query = {"limit": str(_PAGE), "labelSelector": selector}
         while True:
@@ -62,11 +65,15 @@ class AioClient:
         return await self._apply(resource, manifest, "")
 
     async def create(self, resource: Resource, manifest: Object) -> Object:
-        return await self._request("POST", resource.path(manifest["metadata"].get("namespace")), dict(manifest))
+        return await self._request(
+            "POST", resource.path(manifest["metadata"].get("namespace")), dict(manifest)
+        )
 
     async def replace(self, resource: Resource, manifest: Object) -> Object:
         metadata = manifest["metadata"]
-        return await self._request("PUT", resource.path(metadata.get("namespace"), metadata["name"]), dict(manifest))
+        return await self._request(
+            "PUT", resource.path(metadata.get("namespace"), metadata["name"]), dict(manifest)
+        )
 
     async def patch_status(self, resource: Resource, manifest: Object) -> Object:
         return await self._apply(resource, manifest, "/status")
@@ -88,7 +95,9 @@ class AioClient:
         query = urlencode({"fieldManager": FIELD_MANAGER, "force": "true"})
         return await self._request("PATCH", f"{path}?{query}", dict(manifest), _APPLY)
 
-    async def _optional(self, method: str, path: str, headers: dict[str, str] | None = None) -> dict[str, Any] | None:
+    async def _optional(
+        self, method: str, path: str, headers: dict[str, str] | None = None
+    ) -> dict[str, Any] | None:
         try:
             return await self._request(method, path, headers=headers)
         except ApiError as error:
@@ -102,12 +111,15 @@ class AioClient:
         """One request. Silence, a broken connection and an unreadable answer are ApiErrors with status 0."""
         try:
             arguments = await self.api.param_serialize(
-                method, path, header_params={"Accept": "application/json", **(headers or {})}, body=body,
+                method,
+                path,
+                header_params={"Accept": "application/json", **(headers or {})},
+                body=body,
                 auth_settings=["BearerToken"],
             )
             response = await self.api.call_api(*arguments, _request_timeout=_TIMEOUT_SECONDS)
             data = await response.read()
-        except (aiohttp.ClientError, asyncio.TimeoutError, OSError) as error:
+        except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise ApiError(0, "Unreachable", f"the API server does not answer: {error!r}") from error
         return _decode(response.status, data, response.getheader("Retry-After"))
 
@@ -121,5 +133,7 @@ def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]
         document = {"message": str(document)[:200]}
     if status >= 400:
         delay = float(retry_after) if retry_after and retry_after.isdigit() else None
-        raise ApiError(status, document.get("reason") or "Error", document.get("message") or "no message", delay)
+        raise ApiError(
+            status, document.get("reason") or "Error", document.get("message") or "no message", delay
+        )
     return document

@@ -75,7 +75,9 @@ class KubeClient(Protocol):
     async def get_metadata(self, resource: Resource, namespace: str | None, name: str) -> Object | None:
         """The object's metadata only, or None."""
 
-    async def list(self, resource: Resource, namespace: str | None = None, selector: str = "") -> list[Object] | None:
+    async def list(
+        self, resource: Resource, namespace: str | None = None, selector: str = ""
+    ) -> list[Object] | None:
         """All objects, page by page; None when the API server does not serve the resource."""
 
     async def apply(self, resource: Resource, manifest: Object) -> Object:

@@ -36,8 +36,12 @@ def selector(pool: KVCachePool, model: ServedModel) -> dict[str, str]:
 def owner(pool: KVCachePool) -> dict[str, Any]:
     """The reference by which the garbage collector removes children with their pool."""
     return {
-        "apiVersion": f"{GROUP}/{VERSION}", "kind": KIND, "name": pool.name, "uid": pool.uid,
-        "controller": True, "blockOwnerDeletion": False,
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": KIND,
+        "name": pool.name,
+        "uid": pool.uid,
+        "controller": True,
+        "blockOwnerDeletion": False,
     }
 
 

@@ -17,7 +17,9 @@ def leftovers(pool: KVCachePool, observed: Observed) -> tuple[Ref, ...]:
     wanted = _wanted(pool)
     unwanted = [key for key in observed.children if key not in wanted]
     deployments = any(kind == "Deployment" for kind, _ in unwanted)
-    refs = [Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", "")) for kind, name in unwanted]
+    refs = [
+        Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", "")) for kind, name in unwanted
+    ]
     return tuple(ref for ref in refs if _may_go(ref, pool, deployments))
 
 

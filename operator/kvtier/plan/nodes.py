@@ -15,15 +15,27 @@ def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
     if pool.spec.node_pool.provisioner == "Existing":
         return Part((), (_existing(pool, observed),))
     if not observed.facts.cluster.compute_class_served:
-        return Part((), (false(
-            NODE_POOL_READY, "ComputeClassNotServed",
-            "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
-            "nodePool.provisioner Existing elsewhere",
-        ),))
+        return Part(
+            (),
+            (
+                false(
+                    NODE_POOL_READY,
+                    "ComputeClassNotServed",
+                    "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
+                    "nodePool.provisioner Existing elsewhere",
+                ),
+            ),
+        )
     live = observed.child("ComputeClass", placement.compute_class(pool))
     if blockers(checks, NODES, pool.spec.strict) and live is None:
-        return Part((), (false(NODE_POOL_READY, "PrerequisitesNotMet", "the machine type does not fit the pool"),))
-    condition = _ready_nodes(pool, observed) if live else false(NODE_POOL_READY, "Creating", "the ComputeClass is being made")
+        return Part(
+            (), (false(NODE_POOL_READY, "PrerequisitesNotMet", "the machine type does not fit the pool"),)
+        )
+    condition = (
+        _ready_nodes(pool, observed)
+        if live
+        else false(NODE_POOL_READY, "Creating", "the ComputeClass is being made")
+    )
     return Part((_compute_class(pool),), (condition,))
 
 
@@ -35,9 +47,14 @@ def nodes_usable(part: Part) -> bool:
 def _compute_class(pool: KVCachePool) -> Manifest:
     nodes = pool.spec.node_pool
     return child(
-        "computeclass", pool, placement.compute_class(pool),
-        machine_type=nodes.machine_type, spot=nodes.spot, accelerator=nodes.accelerator,
-        local_ssd_count=_local_ssd_count(pool), zones=placement.zones(pool),
+        "computeclass",
+        pool,
+        placement.compute_class(pool),
+        machine_type=nodes.machine_type,
+        spot=nodes.spot,
+        accelerator=nodes.accelerator,
+        local_ssd_count=_local_ssd_count(pool),
+        zones=placement.zones(pool),
     )
 
 
@@ -52,7 +69,9 @@ def _ready_nodes(pool: KVCachePool, observed: Observed) -> Condition:
     nodes = [n for n in observed.facts.cluster.nodes if placement.fits(pool, n.labels)]
     ready = sum(node.ready for node in nodes)
     if not nodes:
-        return true(NODE_POOL_READY, "OnDemand", "no node yet: GKE makes nodes when a Pod asks for the ComputeClass")
+        return true(
+            NODE_POOL_READY, "OnDemand", "no node yet: GKE makes nodes when a Pod asks for the ComputeClass"
+        )
     return true(NODE_POOL_READY, "NodesReady", f"{ready} of {len(nodes)} nodes ready")
 
 
@@ -62,4 +81,8 @@ def _existing(pool: KVCachePool, observed: Observed) -> Condition:
         return condition
     wanted = ", ".join(f"{key}={value}" for key, value in placement.node_selector(pool).items())
     zones = placement.zones(pool)
-    return false(NODE_POOL_READY, "NoMatchingNode", f"no node has {wanted}" + (f" in {', '.join(zones)}" if zones else ""))
+    return false(
+        NODE_POOL_READY,
+        "NoMatchingNode",
+        f"no node has {wanted}" + (f" in {', '.join(zones)}" if zones else ""),
+    )

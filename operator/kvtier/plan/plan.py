@@ -60,11 +60,14 @@ def _eviction(pool: KVCachePool) -> list[Condition]:
     """vLLM's file tiers have no limit of their own, and this version of kvtier does not enforce one yet."""
     if pool.spec.tiers.local_ssd is None and pool.spec.tiers.lustre is None:
         return []
-    return [unknown(
-        EVICTION_HEALTHY, "NotManaged",
-        "kvtier does not evict yet: old cache files on Local SSD and Lustre must be removed by other means; a Pod "
-        "that fills its Local SSD tier is evicted by the kubelet",
-    )]
+    return [
+        unknown(
+            EVICTION_HEALTHY,
+            "NotManaged",
+            "kvtier does not evict yet: old cache files on Local SSD and Lustre must be removed by other means; a Pod "
+            "that fills its Local SSD tier is evicted by the kubelet",
+        )
+    ]
 
 
 def _was_ready(pool: KVCachePool) -> bool:

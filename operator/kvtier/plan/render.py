@@ -13,7 +13,7 @@ import yaml
 from jinja2 import Environment, PackageLoader, StrictUndefined, Template, Undefined, pass_context
 from jinja2.runtime import Context
 
-_TOKEN = "\ue000"
+_MARK = "\ue000"
 
 
 class _Values(list[Any]):
@@ -23,7 +23,7 @@ class _Values(list[Any]):
         if isinstance(value, Undefined):
             str(value)  # raises, with the name of what is missing
         self.append(value)
-        return f"{_TOKEN}{len(self) - 1}{_TOKEN}"
+        return f"{_MARK}{len(self) - 1}{_MARK}"
 
 
 @pass_context
@@ -43,8 +43,12 @@ def render(template: str, **values: Any) -> dict[str, Any]:
 @cache
 def _template(name: str) -> Template:
     environment = Environment(
-        loader=PackageLoader("kvtier.plan"), undefined=StrictUndefined, finalize=_finalize, autoescape=False,
-        trim_blocks=True, lstrip_blocks=True,
+        loader=PackageLoader("kvtier.plan"),
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        autoescape=False,  # noqa: S701 - no HTML: values never enter the text
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     return environment.get_template(f"{name}.yaml.j2")
 
@@ -60,13 +64,13 @@ def _fill(node: Any, values: list[Any]) -> Any:
         return {_fill(key, values): _fill(value, values) for key, value in node.items()}
     if isinstance(node, list):
         return [_fill(item, values) for item in node]
-    if isinstance(node, str) and _TOKEN in node:
+    if isinstance(node, str) and _MARK in node:
         return _value(node, values)
     return node
 
 
 def _value(text: str, values: list[Any]) -> Any:
-    index = text.removeprefix(_TOKEN).removesuffix(_TOKEN)
+    index = text.removeprefix(_MARK).removesuffix(_MARK)
     if not index.isdigit():
         raise ValueError(f"a template must use an expression as a whole scalar, not inside {text!r}")
     return values[int(index)]

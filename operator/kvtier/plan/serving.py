@@ -17,7 +17,9 @@ _SCHEDULING_SECONDS = 1200
 _FAILURES = {"Progressing": "False", "ReplicaFailure": "True"}
 
 
-def plan_serving(pool: KVCachePool, observed: Observed, checks: Checks, claim: str | None, nodes_usable: bool) -> Part:
+def plan_serving(
+    pool: KVCachePool, observed: Observed, checks: Checks, claim: str | None, nodes_usable: bool
+) -> Part:
     """Engines for every model, mounting `claim` if it is bound.
 
     A Required pool makes no engine before its shared tier is bound. An engine that exists is kept and
@@ -55,20 +57,28 @@ def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Man
     size = memory(pool, model, engine.shm_headroom_gib)
     tier, on_demand = pool.spec.tiers.local_ssd, pool.spec.node_pool.provisioner == "ComputeClass"
     return child(
-        "deployment", pool, model_name(pool, model),
-        owner=owner(pool), selector=selector(pool, model), replicas=model.wanted_replicas(),
+        "deployment",
+        pool,
+        model_name(pool, model),
+        owner=owner(pool),
+        selector=selector(pool, model),
+        replicas=model.wanted_replicas(),
         surge=1 if on_demand else 0,
-        node_selector=placement.node_selector(pool), zones=placement.zones(pool),
+        node_selector=placement.node_selector(pool),
+        zones=placement.zones(pool),
         compute_class=placement.compute_class(pool) if on_demand else None,
         image=model.engine.image,
         args=native.argv(pool, model, with_lustre=claim is not None),
         variables=list(native.environment(model).items()),
         token=model.token_secret_ref,
         port=native.PORT,
-        cpu=str(model.resources.cpu), memory=canonical(size.total), shm=canonical(size.shm),
+        cpu=str(model.resources.cpu),
+        memory=canonical(size.total),
+        shm=canonical(size.shm),
         gpus=str(model.tensor_parallel_size),
         startup_period=PERIOD_SECONDS,
-        startup_failures=failures, progress_deadline=failures * PERIOD_SECONDS + _SCHEDULING_SECONDS,
+        startup_failures=failures,
+        progress_deadline=failures * PERIOD_SECONDS + _SCHEDULING_SECONDS,
         local_ssd=canonical(tier.capacity.bytes) if tier else None,
         claim=claim,
     )
@@ -76,8 +86,12 @@ def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Man
 
 def _service(pool: KVCachePool, model: ServedModel) -> Manifest:
     return child(
-        "service", pool, model_name(pool, model),
-        owner=owner(pool), selector=selector(pool, model), port=native.PORT,
+        "service",
+        pool,
+        model_name(pool, model),
+        owner=owner(pool),
+        selector=selector(pool, model),
+        port=native.PORT,
     )
 
 

@@ -50,7 +50,10 @@ def storage_class(pool: KVCachePool, lustre: LustreTier) -> Manifest:
     }
     name = names.derive(pool.namespace, pool.name, names.digest(*parameters.values(), length=4))
     return child(
-        "storageclass", pool, name, **parameters,
+        "storageclass",
+        pool,
+        name,
+        **parameters,
         instance_labels=f"kvtier-pool={names.derive(pool.namespace, pool.name)}",
         description=f"KV cache of {pool.namespace}/{pool.name}, made by kvtier",
     )
@@ -81,13 +84,15 @@ def _mismatch(wanted: Manifest, claim: Object | None, observed: Observed) -> Con
     changed = [key for key in _IMMUTABLE if live and live.get(key) != wanted.get(key)]
     if changed:
         return false(
-            STORAGE_READY, "StorageClassImmutable",
+            STORAGE_READY,
+            "StorageClassImmutable",
             f"StorageClass {name} differs in {', '.join(changed)}, which Kubernetes does not let change: delete the "
             "class, and kvtier makes it again; claims that exist keep their volume",
         )
     if claim and claim["spec"].get("storageClassName") != name:
         return false(
-            STORAGE_READY, "ClaimMismatch",
+            STORAGE_READY,
+            "ClaimMismatch",
             f"claim {claim['metadata']['name']} was made for StorageClass {claim['spec'].get('storageClassName')}, "
             f"the spec describes {name} (another tier, zone, network or filesystem): restore the spec, or delete the "
             "claim if its data may go",
@@ -100,12 +105,17 @@ def _condition(lustre: LustreTier, claim: Object | None) -> Condition:
         return false(STORAGE_READY, "Creating", "the claim is being made")
     name = claim["metadata"]["name"]
     if claim["metadata"].get("deletionTimestamp"):
-        return false(STORAGE_READY, "ClaimDeleted", f"claim {name} was deleted and goes when no Pod uses it any more")
+        return false(
+            STORAGE_READY, "ClaimDeleted", f"claim {name} was deleted and goes when no Pod uses it any more"
+        )
     if _phase(claim) == "Lost":
-        return false(STORAGE_READY, "VolumeLost", f"the volume of claim {name} is gone: restore it or delete the claim")
+        return false(
+            STORAGE_READY, "VolumeLost", f"the volume of claim {name} is gone: restore it or delete the claim"
+        )
     if _phase(claim) != "Bound":
         return false(
-            STORAGE_READY, "Provisioning",
+            STORAGE_READY,
+            "Provisioning",
             f"claim {name} waits for its Lustre instance of {gib(_requested(claim))}; this takes tens of minutes. "
             f"Progress: kubectl -n {claim['metadata']['namespace']} describe pvc {name}",
         )
@@ -116,10 +126,13 @@ def _bound_condition(lustre: LustreTier, claim: Object) -> Condition:
     name, have, want = claim["metadata"]["name"], _capacity(claim), lustre.capacity.bytes
     message = f"claim {name} is bound to {gib(have)}"
     if want > have:
-        return true(STORAGE_READY, "Resizing", f"{message} and grows to {gib(want)}; Pods go on using it meanwhile")
+        return true(
+            STORAGE_READY, "Resizing", f"{message} and grows to {gib(want)}; Pods go on using it meanwhile"
+        )
     if _requested(claim) > have:
         return true(
-            STORAGE_READY, "GrowthAbandoned",
+            STORAGE_READY,
+            "GrowthAbandoned",
             f"{message}; it still asks for {gib(_requested(claim))}, because Kubernetes does not let a request go back "
             "to the present size",
         )

@@ -29,7 +29,11 @@ def ready(checks: Checks, parts: Checks, strict: bool, opportunistic: bool) -> C
         first = min(missing, key=lambda c: _ORDER.index(c.type))
         return false(READY, first.reason, f"{first.type}: {first.message}")
     without = opportunistic and parts.get(STORAGE_READY, _FINE).status == "False"
-    return true(READY, "WithoutSharedTier" if without else "AllReady", "engines serve without the shared tier" if without else "")
+    return true(
+        READY,
+        "WithoutSharedTier" if without else "AllReady",
+        "engines serve without the shared tier" if without else "",
+    )
 
 
 _FINE = true(STORAGE_READY, "Fine")

@@ -38,7 +38,9 @@ def _overdue(pool: KVCachePool, now: str) -> bool:
 
 def _gave_up(left: list[tuple[str, str]]) -> Notice:
     names = ", ".join(f"{kind} {name}" for kind, name in left)
-    return Notice("Warning", "TeardownGaveUp", f"the pool is released although {names} did not go: delete by hand")
+    return Notice(
+        "Warning", "TeardownGaveUp", f"the pool is released although {names} did not go: delete by hand"
+    )
 
 
 def _must_go(kind: str, pool: KVCachePool) -> bool:
@@ -49,16 +51,19 @@ def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], no
     going = [key for key in left if observed.children[key]["metadata"].get("deletionTimestamp")]
     deletes = tuple(
         Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", ""))
-        for kind, name in left if (kind, name) not in going
+        for kind, name in left
+        if (kind, name) not in going
     )
     names = ", ".join(f"{kind} {name}" for kind, name in left)
     condition = false(READY, "Deleting", f"waiting for {names} to go")
-    status = pool.status.model_copy(update={
-        "observed_generation": pool.generation,
-        "phase": "Deleting",
-        "conditions": stamp([condition], pool.status.conditions, pool.generation, now),
-        "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
-    })
+    status = pool.status.model_copy(
+        update={
+            "observed_generation": pool.generation,
+            "phase": "Deleting",
+            "conditions": stamp([condition], pool.status.conditions, pool.generation, now),
+            "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
+        }
+    )
     return Plan(_volumes_to_delete(observed, left), deletes, True, status, _POLL_SECONDS)
 
 
@@ -74,8 +79,11 @@ def _volumes_to_delete(observed: Observed, left: list[tuple[str, str]]) -> tuple
     ]
     return tuple(
         {
-            "apiVersion": "v1", "kind": "PersistentVolume", "metadata": {"name": volume},
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": volume},
             "spec": {"persistentVolumeReclaimPolicy": "Delete"},
         }
-        for volume in volumes if volume
+        for volume in volumes
+        if volume
     )

@@ -10,6 +10,18 @@ from kvtier.api.v1alpha1.tiers import Tiers
 GROUP, VERSION, PLURAL, KIND = "kvtier.dev", "v1alpha1", "kvcachepools", "KVCachePool"
 
 __all__ = [
-    "GROUP", "KIND", "PLURAL", "VERSION", "Cluster", "KVCachePool", "LustreTier", "ModelStatus", "NodePool",
-    "PoolSpec", "PoolStatus", "ServedModel", "TierStatus", "Tiers",
+    "GROUP",
+    "KIND",
+    "PLURAL",
+    "VERSION",
+    "Cluster",
+    "KVCachePool",
+    "LustreTier",
+    "ModelStatus",
+    "NodePool",
+    "PoolSpec",
+    "PoolStatus",
+    "ServedModel",
+    "TierStatus",
+    "Tiers",
 ]

@@ -17,6 +17,8 @@ VERSIONS: tuple[str, ...] = tuple(_ENGINES["versions"])
 _DTYPES = tuple(dict.fromkeys(d for v in _ENGINES["versions"].values() for d in v["kvCacheDtypes"]))
 _TAGGED = r".*:v?(" + "|".join(v.replace(".", "[.]") for v in VERSIONS) + r")([.][0-9]+)?$"
 
+EngineVersion = Literal[VERSIONS]  # type: ignore[valid-type]
+KVCacheDtype = Literal[_DTYPES]  # type: ignore[valid-type]
 Argument = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=253)]
 Image = Annotated[str, StringConstraints(pattern=r"^[^\s]+$", max_length=512)]
@@ -37,13 +39,15 @@ def managed_flag(argument: str) -> str | None:
 class Engine(ApiModel):
     """The serving engine and the image that holds it."""
 
-    backend: Annotated[Literal["Native"], Field(
-        description="Who moves KV blocks between the tiers. Native is vLLM's own OffloadingConnector."
-    )] = "Native"
+    backend: Annotated[
+        Literal["Native"],
+        Field(description="Who moves KV blocks between the tiers. Native is vLLM's own OffloadingConnector."),
+    ] = "Native"
     image: Annotated[Image, Field(description="Container image of the engine.")] = _ENGINES["defaultImage"]
-    version: Annotated[Literal[VERSIONS] | None, Field(  # type: ignore[valid-type]
-        description="vLLM version inside the image. Needed when the image's tag does not tell it."
-    )] = None
+    version: Annotated[
+        EngineVersion | None,
+        Field(description="vLLM version inside the image. Needed when the image's tag does not tell it."),
+    ] = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -82,18 +86,24 @@ class Resources(ApiModel):
     """What the engine itself needs; the CPU tier is added to its memory."""
 
     cpu: Annotated[int, Field(ge=1, le=1024, description="CPU cores requested per Pod.")] = 8
-    memory: Annotated[Quantity, Field(
-        description="Host memory of the engine without the CPU tier. Request and limit are this plus the tier."
-    )] = Quantity("32Gi")
+    memory: Annotated[
+        Quantity,
+        Field(
+            description="Host memory of the engine without the CPU tier. Request and limit are this plus the tier."
+        ),
+    ] = Quantity("32Gi")
 
 
 class Autoscaling(ApiModel):
     """Who owns the number of replicas when the pool does not."""
 
-    provider: Annotated[Literal["External"], Field(
-        description="External: an autoscaler of yours, such as an HPA on the Deployment. kvtier then never writes "
-        "the number of replicas."
-    )] = "External"
+    provider: Annotated[
+        Literal["External"],
+        Field(
+            description="External: an autoscaler of yours, such as an HPA on the Deployment. kvtier then never writes "
+            "the number of replicas."
+        ),
+    ] = "External"
 
 
 def _unmanaged(model: "ServedModel") -> bool:
@@ -102,40 +112,67 @@ def _unmanaged(model: "ServedModel") -> bool:
 
 def _explain_managed(model: "ServedModel") -> str:
     argument = next(a for a in model.extra_args if managed_flag(a))
-    return f"extraArgs: {argument[:80]!r} sets {managed_flag(argument)}, which kvtier manages: use the field of the model"
+    managed = managed_flag(argument)
+    return f"extraArgs: {argument[:80]!r} sets {managed}, which kvtier manages: use the field of the model"
 
 
 class ServedModel(ApiModel):
     """One model of the pool: a Deployment of vLLM Pods and a Service."""
 
-    name: Annotated[DnsLabel, Field(description="Name of the model in the pool, and in requests to the engine.")]
-    model: Annotated[str, StringConstraints(min_length=1, max_length=512, pattern=r"^[^-]"), Field(
-        description="Hugging Face repository such as meta-llama/Llama-3.3-70B-Instruct, or a path in the image."
-    )]
-    revision: Annotated[str | None, Field(max_length=128, min_length=1, description="Branch, tag or commit.")] = None
-    token_secret_ref: Annotated[TokenSecret | None, Field(
-        description="Secret that holds a Hugging Face token, for gated models."
-    )] = None
+    name: Annotated[
+        DnsLabel, Field(description="Name of the model in the pool, and in requests to the engine.")
+    ]
+    model: Annotated[
+        str,
+        StringConstraints(min_length=1, max_length=512, pattern=r"^[^-]"),
+        Field(
+            description="Hugging Face repository such as meta-llama/Llama-3.3-70B-Instruct, or a path in the image."
+        ),
+    ]
+    revision: Annotated[
+        str | None, Field(max_length=128, min_length=1, description="Branch, tag or commit.")
+    ] = None
+    token_secret_ref: Annotated[
+        TokenSecret | None, Field(description="Secret that holds a Hugging Face token, for gated models.")
+    ] = None
     engine: Engine = Engine()
-    replicas: Annotated[int | None, Field(ge=0, le=10_000, description="Number of Pods. 1 when left out.")] = None
+    replicas: Annotated[
+        int | None, Field(ge=0, le=10_000, description="Number of Pods. 1 when left out.")
+    ] = None
     autoscaling: Autoscaling | None = None
     tensor_parallel_size: Annotated[int, Field(ge=1, le=64, description="GPUs of one Pod.")] = 1
-    max_model_len: Annotated[Count | None, Field(le=100_000_000, description="Longest context, in tokens.")] = None
-    kv_cache_dtype: Annotated[Literal[_DTYPES], Field(  # type: ignore[valid-type]
-        description="Element type of cached keys and values. fp8 halves the bytes per token of a 16-bit model."
-    )] = "auto"
+    max_model_len: Annotated[
+        Count | None, Field(le=100_000_000, description="Longest context, in tokens.")
+    ] = None
+    kv_cache_dtype: Annotated[
+        KVCacheDtype,
+        Field(
+            description="Element type of cached keys and values. fp8 halves the bytes per token of a 16-bit model."
+        ),
+    ] = "auto"
     max_num_seqs: Annotated[Count | None, Field(description="Most sequences in one engine step.")] = None
-    max_num_batched_tokens: Annotated[Count | None, Field(description="Most tokens in one engine step.")] = None
-    gpu_memory_utilization: Annotated[float, Field(
-        gt=0, le=1, description="Share of GPU memory that vLLM may use, above 0 and at most 1."
-    )] = 0.9
-    extra_args: Annotated[list[Argument], Field(
-        max_length=64, description="More vLLM arguments, passed as they are. Flags that kvtier manages are refused.",
-        json_schema_extra={"x-kubernetes-list-type": "atomic"},
-    )] = []
-    env: Annotated[list[Variable], Field(
-        max_length=64, json_schema_extra=list_map("name"), description="More environment variables of the engine."
-    )] = []
+    max_num_batched_tokens: Annotated[Count | None, Field(description="Most tokens in one engine step.")] = (
+        None
+    )
+    gpu_memory_utilization: Annotated[
+        float, Field(gt=0, le=1, description="Share of GPU memory that vLLM may use, above 0 and at most 1.")
+    ] = 0.9
+    extra_args: Annotated[
+        list[Argument],
+        Field(
+            max_length=64,
+            description="More vLLM arguments, passed as they are. Flags that kvtier manages are refused.",
+            json_schema_extra={"x-kubernetes-list-type": "atomic"},
+        ),
+    ] = []
+    env: Annotated[
+        list[Variable],
+        Field(
+            max_length=64,
+            json_schema_extra=list_map("name"),
+            description="More environment variables of the engine.",
+        ),
+    ] = []
     resources: Resources = Resources()
 
     rules: ClassVar[tuple[Rule, ...]] = (
@@ -167,4 +204,3 @@ class ServedModel(ApiModel):
     def wanted_replicas(self) -> int | None:
         """Replicas that kvtier sets, or None when an autoscaler owns them."""
         return None if self.autoscaling else (1 if self.replicas is None else self.replicas)
-

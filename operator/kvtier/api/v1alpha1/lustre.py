@@ -57,27 +57,43 @@ def limits(throughput_per_tib: int) -> Limits:
 class LustreTier(ApiModel):
     """Managed Lustre, shared by every Pod of the pool. One instance is created per pool."""
 
-    capacity: Annotated[Quantity, Field(
-        description="Size of the instance, in Gi, a multiple of the step of its performance tier: 9000Gi at 1000, "
-        "18000Gi at 500, 36000Gi at 250, 72000Gi at 125. It can grow, never shrink below what is provisioned."
-    )]
-    throughput_per_tib: Annotated[Literal[125, 250, 500, 1000], Field(
-        alias="throughputPerTiB", json_schema_extra=immutable("throughputPerTiB"),
-        description="Performance tier, in MBps per TiB of capacity. Immutable."
-    )]
-    zone: Annotated[Zone, Field(
-        json_schema_extra=immutable("zone"),
-        description="Zone of the instance. Immutable. Engine Pods run here too unless nodePool.zones says otherwise."
-    )]
-    network: Annotated[Network, Field(
-        json_schema_extra=immutable("network"),
-        description="VPC network of the instance in full form, projects/PROJECT/global/networks/NETWORK. It must be "
-        "the cluster's own network. Immutable."
-    )]
-    filesystem: Annotated[FilesystemName | None, Field(
-        description="Lustre file system name: a letter, then up to 7 letters or digits. Unique among the instances "
-        "that a node mounts; derived from namespace and name of the pool when left out. Immutable."
-    )] = None
+    capacity: Annotated[
+        Quantity,
+        Field(
+            description="Size of the instance, in Gi, a multiple of the step of its performance tier: 9000Gi at 1000, "
+            "18000Gi at 500, 36000Gi at 250, 72000Gi at 125. It can grow, never shrink below what is provisioned."
+        ),
+    ]
+    throughput_per_tib: Annotated[
+        Literal[125, 250, 500, 1000],
+        Field(
+            alias="throughputPerTiB",
+            json_schema_extra=immutable("throughputPerTiB"),
+            description="Performance tier, in MBps per TiB of capacity. Immutable.",
+        ),
+    ]
+    zone: Annotated[
+        Zone,
+        Field(
+            json_schema_extra=immutable("zone"),
+            description="Zone of the instance. Immutable. Engines run here too, unless nodePool.zones says otherwise.",
+        ),
+    ]
+    network: Annotated[
+        Network,
+        Field(
+            json_schema_extra=immutable("network"),
+            description="VPC network of the instance in full form, projects/PROJECT/global/networks/NETWORK. It must "
+            "be the cluster's own network. Immutable.",
+        ),
+    ]
+    filesystem: Annotated[
+        FilesystemName | None,
+        Field(
+            description="Lustre file system name: a letter, then up to 7 letters or digits. Unique among the instances "
+            "that a node mounts; derived from namespace and name of the pool when left out. Immutable."
+        ),
+    ] = None
 
     rules: ClassVar[tuple[Rule, ...]] = ()
 

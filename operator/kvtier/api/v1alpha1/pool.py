@@ -25,23 +25,32 @@ class Cluster(ApiModel):
 class PoolSpec(ApiModel):
     """What the pool should be."""
 
-    mode: Annotated[Literal["Required", "Opportunistic"], Field(
-        description="Required: engines wait until every tier is there. Opportunistic: engines start without the "
-        "shared tier and take it up when it is ready, with one rollout."
-    )] = "Required"
-    deletion_policy: Annotated[Literal["Retain", "Delete"], Field(
-        description="What happens to the shared tier and its data when the pool is deleted. Retain keeps claim, "
-        "volume and instance."
-    )] = "Retain"
-    strict: Annotated[bool, Field(
-        description="Treat prerequisites that cannot be seen (status Unknown) as not met."
-    )] = False
-    cluster: Annotated[Cluster | None, Field(
-        description="Lets kvtier ask the GKE API what Nodes do not tell, such as the VPC network."
-    )] = None
+    mode: Annotated[
+        Literal["Required", "Opportunistic"],
+        Field(
+            description="Required: engines wait until every tier is there. Opportunistic: engines start without the "
+            "shared tier and take it up when it is ready, with one rollout."
+        ),
+    ] = "Required"
+    deletion_policy: Annotated[
+        Literal["Retain", "Delete"],
+        Field(
+            description="What happens to the shared tier and its data when the pool is deleted. Retain keeps claim, "
+            "volume and instance."
+        ),
+    ] = "Retain"
+    strict: Annotated[
+        bool, Field(description="Treat prerequisites that cannot be seen (status Unknown) as not met.")
+    ] = False
+    cluster: Annotated[
+        Cluster | None,
+        Field(description="Lets kvtier ask the GKE API what Nodes do not tell, such as the VPC network."),
+    ] = None
     tiers: Tiers = Tiers()
     node_pool: NodePool
-    models: Annotated[list[ServedModel], Field(min_length=1, max_length=16, json_schema_extra=list_map("name"))]
+    models: Annotated[
+        list[ServedModel], Field(min_length=1, max_length=16, json_schema_extra=list_map("name"))
+    ]
 
 
 class KVCachePool(ApiModel):

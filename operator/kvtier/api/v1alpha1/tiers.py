@@ -12,9 +12,10 @@ from kvtier.api.v1alpha1.lustre import LustreTier
 class CPUTier(ApiModel):
     """Host memory of each engine Pod; every lower tier is read and written through it."""
 
-    capacity: Annotated[Quantity, Field(
-        description="Cache bytes in host memory per Pod. Added to the Pod's memory request and limit."
-    )]
+    capacity: Annotated[
+        Quantity,
+        Field(description="Cache bytes in host memory per Pod. Added to the Pod's memory request and limit."),
+    ]
 
 
 class LocalSSDTier(ApiModel):

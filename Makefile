@@ -1,0 +1,53 @@
+# Every target does its own set-up: a fresh clone needs nothing but Python >= 3.11, make, and Go >= 1.26 (or
+# KUBEBUILDER_ASSETS) for the control plane of the tests.
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+READY  := $(VENV)/.ready
+JOBS   ?= 2
+export PYTHONPATH := operator:tests
+
+.DEFAULT_GOAL := help
+.PHONY: help demo test verify lint generate bench lock clean
+
+help: ## Show this list
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
+
+$(READY): requirements/dev.txt pyproject.toml
+	@echo "setting up $(VENV) from requirements/dev.txt"
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11) and "kvtier needs Python 3.11 or newer; set PYTHON=")'
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements/dev.txt
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+demo: $(READY) ## Watch a pool come up, change and go on a simulated GKE cluster (KEEP=1 leaves it running)
+	@$(BIN)/python -m testbed.demo $(if $(KEEP),--keep)
+
+test: $(READY) ## Run all tests, on a real control plane where it matters
+	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+
+verify: $(READY) lint ## Check style, types, layers, and that generated files are up to date
+	@$(BIN)/python -m testbed.generate --check
+
+lint: $(READY)
+	$(BIN)/ruff check operator tests
+	$(BIN)/ruff format --check operator tests
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+	$(BIN)/yamllint --strict .
+	$(BIN)/hadolint Dockerfile
+
+generate: $(READY) ## Write the CRD and the API reference from the models
+	@$(BIN)/python -m testbed.generate
+
+bench: $(READY) ## Measure against the budgets; writes build/bench.json
+	@$(BIN)/python -m bench $(ARGS)
+
+lock: $(READY) ## Resolve the dependencies anew
+	@$(BIN)/python -m pip install --quiet uv
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade pyproject.toml --output-file requirements/runtime.txt
+	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade --extra dev pyproject.toml --output-file requirements/dev.txt
+
+clean: ## Remove what make has made here
+	rm -rf $(VENV) build

@@ -1,0 +1,54 @@
+"""The operator as it runs in a cluster: a process of its own, with the service account of manifests/install.yaml."""
+
+import itertools
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from testbed.cluster import Cluster
+from testbed.kube import Kube
+from testbed.process import Component
+
+NAMESPACE, SERVICE_ACCOUNT = "kvtier-system", "kvtier-operator"
+USER = f"system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}"
+ROOT = Path(__file__).parents[2]
+_STOP_SECONDS = 10.0
+_numbers = itertools.count()
+
+
+def install(kube: Kube) -> None:
+    """Apply the operator's namespace, service account and RBAC; its Deployment runs as `operator` instead."""
+    for manifest in yaml.safe_load_all((ROOT / "manifests" / "install.yaml").read_text()):
+        if manifest["kind"] != "Deployment":
+            kube.apply(manifest)
+
+
+@contextmanager
+def operator(cluster: Cluster, *arguments: str, **environment: str) -> Iterator[Component]:
+    """A running `kvtier run`, bound by its own RBAC. Several at once compete for the Lease, as replicas do."""
+    process = start(cluster, *arguments, **environment)
+    try:
+        yield process
+    finally:
+        stop(process)
+
+
+def start(cluster: Cluster, *arguments: str, **environment: str) -> Component:
+    """Start `kvtier run` with the operator's token; `stop` ends it."""
+    kubeconfig = cluster.service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT)
+    command = [sys.executable, "-m", "kvtier", "run", "--kubeconfig", str(kubeconfig), *arguments]
+    settings = {"PYTHONPATH": str(ROOT / "operator"), "PATH": os.defpath, "HOME": str(cluster.directory)}
+    name = f"operator-{os.getpid()}-{next(_numbers)}"
+    process = Component(name, command, cluster.directory, settings | environment)
+    process.start()
+    return process
+
+
+def stop(process: Component, force: bool = False) -> None:
+    """End the operator; by default it gives its Lease back."""
+    process.terminate(force)
+    process.wait_ended(_STOP_SECONDS)
