@@ -8,6 +8,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from testbed import binaries, keeper, population
 from testbed.cluster import Cluster
 from testbed.kube import Kube

@@ -71,12 +71,18 @@ def run(
 
     Inside a Pod it uses the Pod's service account, elsewhere the kubeconfig.
     """
-    from kvtier.control.operator import Options, operate
+    from kvtier.control.operator import LeadershipLostError, Options, operate
+    from kvtier.kube.client import ApiError
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.getLogger("kopf.objects").setLevel(logging.INFO if verbose else logging.WARNING)
     options = Options(lease_namespace, workers, resync_seconds, liveness, kubeconfig, context)
-    asyncio.run(operate(options))
+    try:
+        asyncio.run(operate(options))
+    except ApiError as error:
+        _refuse(f"cannot reach the cluster: {error.message}")
+    except LeadershipLostError as error:
+        _refuse(str(error))
 
 
 @main.command()
@@ -101,6 +107,7 @@ def check(
     """
     from kvtier.kube.client import ApiError
 
+    logging.disable(logging.WARNING)
     pools = _load(file, namespace)
     try:
         results = asyncio.run(_check(pools, kubeconfig, context))

@@ -7,7 +7,6 @@ import pytest
 from testbed.kube import Kube
 from testbed.lustre_csi import LustreService
 from testbed.pools import Pools
-from testbed.process import Component
 from testbed.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("operator")

@@ -4,6 +4,7 @@ import base64
 import json
 
 import pytest
+
 from testbed import gke
 from testbed.cluster import Cluster
 from testbed.fates import set_fate
@@ -147,13 +148,23 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
     eventually(lambda: not nodes(kube, selector), what="the nodes of the deleted class are gone")
 
 
-def test_a_pod_of_an_ill_fated_namespace_crashes(kube: Kube, namespace: str) -> None:
-    set_fate(kube, namespace, "crash-loop")
+@pytest.mark.parametrize(
+    ("fate", "sign"),
+    [
+        ("crash-loop", "CrashLoopBackOff"),
+        ("image-missing", "ImagePullBackOff"),
+        ("mount-hangs", "ContainerCreating"),
+    ],
+)
+def test_the_pods_of_a_namespace_meet_the_fate_that_a_test_sets(
+    kube: Kube, namespace: str, fate: str, sign: str
+) -> None:
+    set_fate(kube, namespace, fate)
     spec = {"containers": [{"name": "main", "image": "any"}]}
     kube.create(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": namespace}, "spec": spec}
     )
-    eventually(lambda: "CrashLoopBackOff" in json.dumps(kube.get("v1", "Pod", "p", namespace)["status"]))
+    eventually(lambda: sign in json.dumps(kube.get("v1", "Pod", "p", namespace)["status"]))
 
 
 def test_the_audit_log_counts_the_writes_of_a_user(

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+
 from testbed import gke
 from testbed.controlplane import ControlPlane
 from testbed.kube import Object

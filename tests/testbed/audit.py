@@ -24,6 +24,7 @@ class Request:
     user_agent: str
     code: int
     time: str
+    answered: str
 
     @property
     def is_write(self) -> bool:
@@ -82,4 +83,5 @@ def _request(event: dict[str, Any]) -> Request:
         user_agent=event.get("userAgent", ""),
         code=event.get("responseStatus", {}).get("code", 0),
         time=event["requestReceivedTimestamp"],
+        answered=event["stageTimestamp"],
     )

@@ -16,7 +16,7 @@ from testbed.cluster import Cluster
 from testbed.commands import COMMANDS, Layout, Ports
 from testbed.ports import free_ports
 from testbed.process import Component
-from testbed.supervisor import SIDECARS, Supervisor, answers
+from testbed.supervisor import CLIENTS, SIDECARS, Supervisor, answers
 
 _GKE_SUFFIX = "-gke.1234000"
 
@@ -78,13 +78,20 @@ class ControlPlane(Cluster):
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def stop_apiserver(self, force: bool = False) -> None:
-        """An outage of the control plane; ``force`` cuts running requests off."""
+        """An outage of the control plane; ``force`` cuts running requests off.
+
+        The bed's own clients pause for it: they would come back only after half a minute's back-off.
+        """
+        self._processes.stop(CLIENTS)
         self._processes.stop(["kube-apiserver"], force)
 
     def start_apiserver(self) -> None:
         """End an outage: the same address, the same data."""
         self._processes.launch("kube-apiserver")
         self._await_apiserver()
+        population.release_nodes(self.client("testbed:setup"))
+        self._processes.launch(*CLIENTS)
+        self._await_sidecars()
 
     def restart_apiserver(self, force: bool = False) -> None:
         """A short outage."""
@@ -149,8 +156,7 @@ class ControlPlane(Cluster):
             wait("kube-controller-manager", lambda: setup.find("v1", "ServiceAccount", "default", "default"))
         if self._nodes:
             wait("kwok", lambda: population.nodes_ready(setup))
-        if self._csi:
-            self._await_sidecars()
+        self._await_sidecars()
 
     def _await_apiserver(self) -> None:
         self._processes.wait_ready("kube-apiserver", lambda: answers(f"{self.url}/readyz", self.ca_file))
@@ -160,6 +166,8 @@ class ControlPlane(Cluster):
         self._processes.launch(*SIDECARS)
 
     def _await_sidecars(self) -> None:
+        if not self._csi:
+            return
         ports = (self._layout.ports.provisioner, self._layout.ports.resizer)
         for name, port in zip(SIDECARS, ports, strict=True):
             self._processes.wait_ready(name, partial(answers, f"http://127.0.0.1:{port}/metrics"))

@@ -4,13 +4,14 @@ A Pod's annotation tells kwok its fate (see stages.yaml). The namespace's annota
 new Pod by an admission policy, so that an operator's own Pod templates need not know.
 """
 
-from testbed.kube import Kube, Object
+from testbed.kube import ApiError, Kube, Object
 
 NAMESPACE_ANNOTATION = "testbed.kvtier.dev/pod-fate"
 POD_ANNOTATION = "testbed.kvtier.dev/fate"
 FATES = ("crash-loop", "image-missing", "mount-hangs")
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
+_PROBE = "testbed-fates"
 _NAME = "pod-fate.testbed.kvtier.dev"
 _ANNOTATIONS = "namespaceObject.metadata.annotations"
 _HAS_FATE = f"has({_ANNOTATIONS}) && '{NAMESPACE_ANNOTATION}' in {_ANNOTATIONS}"
@@ -37,6 +38,27 @@ def policy() -> list[Object]:
         _object("MutatingAdmissionPolicy", spec),
         _object("MutatingAdmissionPolicyBinding", {"policyName": _NAME}),
     ]
+
+
+def install(kube: Kube) -> None:
+    """Apply the policy, and make the namespace that shows when it is in force."""
+    annotations = {NAMESPACE_ANNOTATION: FATES[0]}
+    kube.apply(
+        {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _PROBE, "annotations": annotations}}
+    )
+    for manifest in policy():
+        kube.apply(manifest)
+
+
+def in_force(kube: Kube) -> bool:
+    """Whether the policy acts: the API server takes a moment to pick it up."""
+    spec = {"containers": [{"name": "main", "image": "any"}]}
+    pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": spec}
+    try:
+        seen = kube.request("POST", kube.path("v1", "Pod", _PROBE), json=pod, params={"dryRun": "All"})
+    except ApiError:  # no service account yet
+        return False
+    return POD_ANNOTATION in seen["metadata"].get("annotations", {})
 
 
 def set_fate(kube: Kube, namespace: str, fate: str | None) -> None:

@@ -88,12 +88,15 @@ def _start_keeper(directory: Path) -> None:
 def keep(directory: Path) -> None:
     """Run the control plane until its last user has gone."""
     signal.signal(signal.SIGTERM, _exit)
+    starter = os.getppid()
     with _locked(directory / _KEEPER, fcntl.LOCK_EX), ControlPlane() as plane:
         plane.save(directory / _CLUSTER)
         try:
             _await_last_user(directory)
         finally:
             (directory / _CLUSTER).unlink(missing_ok=True)
+    if os.getppid() != starter:  # killed: nobody will join us
+        shutil.rmtree(directory, ignore_errors=True)
 
 
 def _await_last_user(directory: Path) -> None:

@@ -77,7 +77,9 @@ class Pools:
         found = self.get(name).get("status", {}).get("conditions", [])
         return next((one for one in found if one["type"] == type_), {})
 
-    def wait(self, name: str, type_: str = "Ready", status: str = "True", reason: str | None = None) -> Object:
+    def wait(
+        self, name: str, type_: str = "Ready", status: str = "True", reason: str | None = None
+    ) -> Object:
         """Wait until a condition has this status, and this reason if one is given, about the present spec."""
 
         def holds() -> Object:

@@ -33,8 +33,7 @@ def install_driver(kube: Kube) -> None:
 
 def install_nodes(kube: Kube) -> None:
     """The node pools, and the say of tests in what becomes of their Pods."""
-    for policy in fates.policy():
-        kube.apply(policy)
+    fates.install(kube)
     for spec in DEFAULT_NODES:
         add_node(kube, spec)
 
@@ -46,9 +45,14 @@ def add_node(kube: Kube, spec: gke.NodeSpec) -> Object:
     return created
 
 
+def release_nodes(kube: Kube) -> None:
+    """Drop the nodes' leases: a new kwok would wait for those of the old one to expire."""
+    kube.request("DELETE", kube.path("coordination.k8s.io/v1", "Lease", "kube-node-lease"))
+
+
 def nodes_ready(kube: Kube) -> bool:
-    """Whether every node of the cluster is ready."""
-    return all(is_ready(node) for node in kube.list("v1", "Node"))
+    """Whether every node of the cluster is ready, and the fates of Pods are in the tests' hands."""
+    return fates.in_force(kube) and all(is_ready(node) for node in kube.list("v1", "Node"))
 
 
 def is_ready(node: Object) -> bool:

@@ -15,8 +15,9 @@ SIDECARS = ("csi-provisioner", "csi-resizer")
 
 # Clients end before the servers they talk to: a CSI sidecar that loses its driver, for one, leaves a
 # note outside of our directory.
+CLIENTS = (*SIDECARS, "kwok", "kube-scheduler", "kube-controller-manager")
 _STOP_ORDER = (
-    (*SIDECARS, "kwok", "kube-scheduler", "kube-controller-manager"),
+    CLIENTS,
     ("lustre-csi", "kube-apiserver"),
     ("etcd",),
 )

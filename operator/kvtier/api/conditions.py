@@ -26,11 +26,13 @@ Status = Literal["True", "False", "Unknown"]
 class Condition(ApiModel):
     """One aspect of the pool, in the shape of metav1.Condition."""
 
-    type: str
-    status: Status
+    type: Annotated[str, Field(description="What it is about.")]
+    status: Annotated[Status, Field(description="True, False, or Unknown where kvtier cannot see it.")]
     reason: Annotated[str, Field(description="CamelCase word for programs.")]
     message: Annotated[str, Field(description="Sentence for people: what was seen, and what to do.")] = ""
-    observed_generation: int | None = None
+    observed_generation: Annotated[
+        int | None, Field(description="Generation of the spec that was judged.")
+    ] = None
     last_transition_time: Annotated[
         str | None,
         Field(description="When the status last changed.", json_schema_extra={"format": "date-time"}),

@@ -9,7 +9,7 @@ _UNITS: dict[str, int] = {
     **{unit: 1024**power for power, unit in enumerate(("Ki", "Mi", "Gi", "Ti", "Pi", "Ei"), start=1)},
     **{unit: 1000**power for power, unit in enumerate(("k", "M", "G", "T", "P", "E"), start=1)},
 }
-_BINARY = [(size, unit) for unit, size in _UNITS.items() if unit.endswith("i")][::-1]
+_LARGEST_FIRST = sorted(_UNITS.items(), key=lambda item: (item[0].endswith("i"), item[1]), reverse=True)
 _SHAPE = re.compile(r"([0-9]+)([A-Za-z]*)")
 
 
@@ -22,14 +22,15 @@ def parse(text: str) -> int:
 
 
 def canonical(size: int) -> str:
-    """The API server's spelling of a number of bytes: the largest binary unit that keeps it whole.
+    """A spelling of a number of bytes that the API server keeps: the largest unit that leaves it whole.
 
-    A manifest that spells sizes differently would look changed after every write.
+    A manifest that spells sizes differently would look changed after every write. Binary units come
+    first; what none of them fits has a decimal one, because the API server makes `1M` of `1000000`.
     """
-    for unit_size, unit in _BINARY:
-        if size and size % unit_size == 0:
-            return f"{size // unit_size}{unit}"
-    return str(size)
+    if size == 0:
+        return "0"
+    unit, unit_size = next(item for item in _LARGEST_FIRST if size % item[1] == 0)
+    return f"{size // unit_size}{unit}"
 
 
 def gib(size: int) -> str:

@@ -30,11 +30,11 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             f"kvtier has no Local SSD figures for machine type {nodes.machine_type!r}: set nodePool.localSSDCount",
         )
     if disks.count == 0:
+        remedy = "choose" if disks.fixed else "set nodePool.localSSDCount, choose"
         return false(
             LOCAL_SSD_SUPPORTED,
             "NoLocalSSD",
-            f"{nodes.machine_type} has no Local SSD unless nodePool.localSSDCount asks for it: set it, choose another "
-            "machine type, or remove tiers.localSSD",
+            f"{nodes.machine_type} comes without Local SSD: {remedy} another machine type, or remove tiers.localSSD",
         )
     if disks.fixed and nodes.local_ssd_count not in (None, disks.count):
         return false(

@@ -36,6 +36,10 @@ class Options:
     context: str | None = None
 
 
+class LeadershipLostError(Exception):
+    """Another replica may lead by now: this process must not go on."""
+
+
 class Operator:
     """Store, queue and reconciler, tied together."""
 
@@ -49,7 +53,7 @@ class Operator:
         self._started = time.monotonic()
 
     async def run(self) -> None:
-        """Until a signal, or until the Lease is lost; then RuntimeError."""
+        """Until a signal, or until the Lease is lost; then LeadershipLostError."""
         await self._await_crd()
         stop = asyncio.Event()
         leading = asyncio.create_task(self._lead(stop))
@@ -69,7 +73,7 @@ class Operator:
         )
         if not leading.cancelled():
             leading.result()
-            raise RuntimeError("leadership was lost: ending, so that a fresh process takes its place")
+            raise LeadershipLostError("leadership was lost: ending, so that a fresh process takes its place")
 
     async def _await_crd(self) -> None:
         """Wait until pools are served: kopf never watches a resource that was not there when it started."""

@@ -86,8 +86,8 @@ class Store:
             return self._everyone(self._facts.replace(kind, listed))
         if kind == "ComputeClass":
             self._facts.compute_class_served = objects is not None
-        uids = {obj["metadata"]["uid"] for obj in listed}
-        ghosts = [obj for obj in self._all(kind) if obj["metadata"]["uid"] not in uids]
+        found = {_place(obj) for obj in listed}
+        ghosts = [obj for obj in self._all(kind) if _place(obj) not in found]
         touched = [self.remove(kind, obj) for obj in ghosts] + [self.put(kind, obj) for obj in listed]
         return set().union(*touched)
 
@@ -130,6 +130,11 @@ def _owner(obj: Object) -> Key | None:
     if not namespace or metadata.get("namespace", namespace) != namespace:
         return None
     return Key(namespace, labels.get(LABEL_POOL, ""))
+
+
+def _place(obj: Object) -> tuple[Key | None, str]:
+    """Which object it is, and whose: one whose labels were changed is no longer where it was."""
+    return _owner(obj), obj["metadata"]["uid"]
 
 
 def _newer(new: Object, known: Object) -> bool:

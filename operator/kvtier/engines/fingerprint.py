@@ -4,6 +4,7 @@ from itertools import zip_longest
 
 from kvtier.api.names import digest
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.api.v1alpha1.engine import plain_flag
 from kvtier.engines.versions import EngineFacts, facts
 
 
@@ -34,10 +35,14 @@ def directory(pool: KVCachePool, model: ServedModel) -> str:
 
 
 def _layout_arguments(model: ServedModel, engine: EngineFacts) -> list[str]:
-    """The extra arguments that change the layout, with the value that follows each, as `flag=value`, sorted."""
+    """The extra arguments that change the layout, with the value that follows each, as `flag=value`.
+
+    In the order of their flags; of a flag that stands twice the last one counts for vLLM, so those keep theirs.
+    """
     found = []
     for argument, after in zip_longest(model.extra_args, model.extra_args[1:], fillvalue=""):
-        flag, has_value, value = argument.partition("=")
-        if flag.replace("_", "-") in engine.layout_flags:
-            found.append(f"{flag.replace('_', '-')}={value if has_value else after}")
-    return sorted(found)
+        spelled, has_value, value = argument.partition("=")
+        flag = plain_flag(argument)
+        if flag and any(known.startswith(flag) for known in engine.layout_flags):
+            found.append((spelled.replace("_", "-"), value if has_value else after))
+    return [f"{flag}={value}" for flag, value in sorted(found, key=lambda item: item[0])]

@@ -6,7 +6,8 @@ from typing import Any
 
 from kvtier.data import table
 
-_SHAPE = re.compile(r"v?(\d+)\.(\d+)\.(\d+)-gke\.(\d+)")
+_NUMBER = "([0-9]{1,20})"
+_SHAPE = re.compile(rf"v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}-gke\.{_NUMBER}")
 
 
 @dataclass(frozen=True, order=True)

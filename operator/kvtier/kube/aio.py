@@ -6,6 +6,7 @@ from typing import Any
 from urllib.parse import urlencode
 
 import aiohttp
+import yaml
 from kubernetes.aio import config
 from kubernetes.aio.client.api_client import ApiClient
 from kubernetes.aio.client.configuration import Configuration
@@ -23,16 +24,26 @@ _TIMEOUT_SECONDS = 30.0
 async def connect(
     kubeconfig: str | None = None, context: str | None = None, connections: int = 16
 ) -> ApiClient:
-    """A client for the Pod's own cluster, or for the kubeconfig when there is one to use."""
+    """A client for the Pod's own cluster, or for the kubeconfig when there is one to use.
+
+    ApiError when neither can be read.
+    """
     configuration = Configuration()
-    if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
-        config.load_incluster_config(client_configuration=configuration)
-    else:
-        await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
+    try:
+        await _configure(configuration, kubeconfig, context)
+    except (config.ConfigException, OSError, yaml.YAMLError) as error:
+        raise ApiError(0, "NoCluster", str(error)) from error
     configuration.connection_pool_maxsize = connections
     client = ApiClient(configuration)
     client.user_agent = f"kvtier/{__version__}"
     return client
+
+
+async def _configure(configuration: Configuration, kubeconfig: str | None, context: str | None) -> None:
+    if kubeconfig is None and "KUBERNETES_SERVICE_HOST" in os.environ:
+        config.load_incluster_config(client_configuration=configuration)
+    else:
+        await config.load_kube_config(kubeconfig, context=context, client_configuration=configuration)
 
 
 class AioClient:

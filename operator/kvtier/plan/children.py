@@ -45,6 +45,12 @@ def owner(pool: KVCachePool) -> dict[str, Any]:
     }
 
 
+def mounts_lustre(deployment: Mapping[str, Any]) -> bool:
+    """Whether a live Deployment mounts the shared tier."""
+    volumes = deployment.get("spec", {}).get("template", {}).get("spec", {}).get("volumes", [])
+    return any(volume.get("name") == "lustre" for volume in volumes)
+
+
 def child(template: str, pool: KVCachePool, name: str, **values: Any) -> Manifest:
     """A rendered child with the labels and annotations that every child has."""
     common = {

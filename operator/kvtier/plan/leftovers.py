@@ -3,7 +3,7 @@
 from kvtier.api import placement
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
-from kvtier.plan.children import claim_name, model_name
+from kvtier.plan.children import claim_name, model_name, mounts_lustre
 from kvtier.plan.model import Ref
 from kvtier.plan.storage import storage_class
 
@@ -15,12 +15,13 @@ def leftovers(pool: KVCachePool, observed: Observed) -> tuple[Ref, ...]:
     left the spec is deleted only under Delete, and only once no Deployment mounts it.
     """
     wanted = _wanted(pool)
-    unwanted = [key for key in observed.children if key not in wanted]
-    deployments = any(kind == "Deployment" for kind, _ in unwanted)
-    refs = [
-        Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", "")) for kind, name in unwanted
-    ]
-    return tuple(ref for ref in refs if _may_go(ref, pool, deployments))
+    unwanted = {key: obj for key, obj in observed.children.items() if key not in wanted}
+    mounted = any(mounts_lustre(obj) for (kind, _), obj in observed.children.items() if kind == "Deployment")
+    return tuple(
+        Ref(kind, name, obj["metadata"].get("uid", ""))
+        for (kind, name), obj in unwanted.items()
+        if _may_go(kind, pool, mounted) and not obj["metadata"].get("deletionTimestamp")
+    )
 
 
 def _wanted(pool: KVCachePool) -> set[tuple[str, str]]:
@@ -34,7 +35,5 @@ def _wanted(pool: KVCachePool) -> set[tuple[str, str]]:
     return keys
 
 
-def _may_go(ref: Ref, pool: KVCachePool, deployments_leave_first: bool) -> bool:
-    if ref.kind == "PersistentVolumeClaim":
-        return pool.spec.deletion_policy == "Delete" and not deployments_leave_first
-    return True
+def _may_go(kind: str, pool: KVCachePool, mounted: bool) -> bool:
+    return kind != "PersistentVolumeClaim" or (pool.spec.deletion_policy == "Delete" and not mounted)

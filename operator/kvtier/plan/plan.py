@@ -8,11 +8,10 @@ from kvtier.plan import summary
 from kvtier.plan.leftovers import leftovers
 from kvtier.plan.model import Checks, Part, Plan
 from kvtier.plan.nodes import nodes_usable, plan_nodes
+from kvtier.plan.refresh import refresh_after
 from kvtier.plan.serving import plan_serving
 from kvtier.plan.storage import bound, plan_storage
-from kvtier.plan.teardown import plan_teardown
-
-_REFRESH_SECONDS = 300.0
+from kvtier.plan.teardown import plan_teardown, volumes_to_delete
 
 
 def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
@@ -23,13 +22,13 @@ def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     storage = plan_storage(pool, observed, checks)
     nodes = plan_nodes(pool, observed, checks)
     serving = plan_serving(pool, observed, checks, bound(pool, observed), nodes_usable(nodes))
-    applies = (*storage.applies, *nodes.applies, *serving.applies)
+    deletes = leftovers(pool, observed)
+    volumes = volumes_to_delete(observed, [(ref.kind, ref.name) for ref in deletes])
     return Plan(
-        applies=applies,
-        deletes=leftovers(pool, observed),
+        applies=(*storage.applies, *nodes.applies, *serving.applies, *volumes),
+        deletes=deletes,
         status=status(pool, checks, (storage, nodes, serving), now),
-        # The GKE API has no watch: what it said is asked again.
-        requeue_after=_REFRESH_SECONDS if pool.spec.cluster else None,
+        requeue_after=refresh_after(pool, checks),
     )
 
 
@@ -42,7 +41,7 @@ def status(pool: KVCachePool, checks: Checks, parts: tuple[Part, ...], now: str)
     conditions = [overall, *checks.values(), *concerns.values(), *_eviction(pool)]
     return PoolStatus(
         observed_generation=pool.generation,
-        phase=summary.phase(checks, concerns, overall, _was_ready(pool)),
+        phase=summary.phase(checks, concerns, overall, _was_ready(pool), pool.spec.strict),
         models_ready=f"{complete}/{len(models)}",
         conditions=stamp(conditions, pool.status.conditions, pool.generation, now),
         tiers=[*_private_tiers(pool), *(tier for part in parts for tier in part.tiers)],

@@ -7,7 +7,7 @@ from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
 from kvtier.engines import native, versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Observed
-from kvtier.plan.children import child, model_name, owner, selector
+from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
 from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, blockers
 from kvtier.plan.model import Checks, Manifest, Part
 from kvtier.sizing.memory import memory
@@ -25,8 +25,8 @@ def plan_serving(
     A Required pool makes no engine before its shared tier is bound. An engine that exists is kept and
     updated even if a prerequisite fails later, unless the fault is in the spec itself.
     """
-    mounts_lustre = claim is not None
-    refused = blockers(checks, ENGINES_ON_LUSTRE if mounts_lustre else ENGINES, pool.spec.strict)
+    with_lustre = claim is not None
+    refused = blockers(checks, ENGINES_ON_LUSTRE if with_lustre else ENGINES, pool.spec.strict)
     waits = [f"{c.type} is {c.status}" for c in refused]
     if pool.spec.tiers.lustre and not claim and pool.spec.mode == "Required":
         waits.append("the Lustre claim is not bound")
@@ -36,19 +36,17 @@ def plan_serving(
     applies: list[Manifest] = []
     for model in pool.spec.models:
         exists = observed.child("Deployment", model_name(pool, model)) is not None
-        if not waits or (exists and not spec_fault and _keeps_tier(pool, model, observed, mounts_lustre)):
+        if not waits or (exists and not spec_fault and _keeps_tier(pool, model, observed, with_lustre)):
             applies += [_deployment(pool, model, claim), _service(pool, model)]
     models = tuple(_status(pool, model, observed) for model in pool.spec.models)
     stuck = [reason for model in pool.spec.models for reason in _failures(pool, model, observed)]
     return Part(tuple(applies), (_condition(models, waits, stuck),), (), models)
 
 
-def _keeps_tier(pool: KVCachePool, model: ServedModel, observed: Observed, mounts_lustre: bool) -> bool:
+def _keeps_tier(pool: KVCachePool, model: ServedModel, observed: Observed, with_lustre: bool) -> bool:
     """Whether an update leaves a mounted shared tier mounted: losing sight of the claim must not unmount it."""
-    live = observed.child("Deployment", model_name(pool, model)) or {}
-    volumes = live.get("spec", {}).get("template", {}).get("spec", {}).get("volumes", [])
-    mounted = any(volume.get("name") == "lustre" for volume in volumes)
-    return mounts_lustre or not mounted or pool.spec.tiers.lustre is None
+    mounted = mounts_lustre(observed.child("Deployment", model_name(pool, model)) or {})
+    return with_lustre or not mounted or pool.spec.tiers.lustre is None
 
 
 def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Manifest:

@@ -69,12 +69,15 @@ def _claim(pool: KVCachePool, class_name: str, request: int) -> Manifest:
 def _request(lustre: LustreTier, claim: Object | None) -> int:
     """Bytes to ask for.
 
-    Kubernetes refuses a request at or below what the claim has. A growth that is taken back in the spec
-    therefore stays requested until another size above the present one replaces it.
+    Kubernetes refuses every change of a claim that is not bound, and a request at or below what a bound
+    one has. A growth that is taken back in the spec therefore stays requested until another size above
+    the present one replaces it.
     """
     want, have = lustre.capacity.bytes, _capacity(claim)
     requested = _requested(claim)
-    return requested if have and requested > have >= want else want
+    if requested and not have:
+        return requested
+    return want if want > have else max(want, requested)
 
 
 def _mismatch(wanted: Manifest, claim: Object | None, observed: Observed) -> Condition | None:

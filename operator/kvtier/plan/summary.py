@@ -9,6 +9,7 @@ from kvtier.api.conditions import (
     false,
     true,
 )
+from kvtier.plan.gates import blockers
 from kvtier.plan.model import Checks
 
 _PROGRESS = {"Creating", "Provisioning", "Starting", "Waiting", "PrerequisitesNotMet"}
@@ -19,7 +20,7 @@ def ready(checks: Checks, parts: Checks, strict: bool, opportunistic: bool) -> C
 
     An Opportunistic pool is ready without its shared tier.
     """
-    blocking = [c for c in checks.values() if c.status == "False" or (strict and c.status == "Unknown")]
+    blocking = blockers(checks, checks, strict)
     optional = {STORAGE_READY} if opportunistic else set()
     missing = [c for type_, c in parts.items() if type_ not in optional and c.status == "False"]
     if blocking and (missing or not opportunistic):
@@ -40,13 +41,13 @@ _FINE = true(STORAGE_READY, "Fine")
 _ORDER = (STORAGE_READY, NODE_POOL_READY, MODELS_READY)
 
 
-def phase(checks: Checks, parts: Checks, overall: Condition, was_ready: bool) -> str:
+def phase(checks: Checks, parts: Checks, overall: Condition, was_ready: bool, strict: bool) -> str:
     """Blocked, Provisioning, Starting, Ready or Degraded."""
     if overall.status == "True":
         return "Ready"
     if any(c.reason not in _PROGRESS for c in parts.values() if c.status == "False"):
         return "Degraded" if was_ready else "Blocked"
-    if any(c.status == "False" for c in checks.values()):
+    if blockers(checks, checks, strict):
         return "Degraded" if was_ready else "Blocked"
     storage = parts.get(STORAGE_READY, _FINE)
     return "Provisioning" if storage.status == "False" else "Starting"

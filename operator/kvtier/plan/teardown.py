@@ -1,5 +1,6 @@
 """Deletion of a pool: engines first, then, if the policy says so, the data, then what is cluster-wide."""
 
+from collections.abc import Iterable
 from datetime import datetime, timedelta
 
 from kvtier.api.conditions import READY, false, stamp
@@ -64,7 +65,7 @@ def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], no
             "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
         }
     )
-    return Plan(_volumes_to_delete(observed, left), deletes, True, status, _POLL_SECONDS)
+    return Plan(volumes_to_delete(observed, left), deletes, True, status, _POLL_SECONDS)
 
 
 def _retained(tier: TierStatus, pool: KVCachePool) -> TierStatus:
@@ -72,7 +73,7 @@ def _retained(tier: TierStatus, pool: KVCachePool) -> TierStatus:
     return tier.model_copy(update={"phase": "Retained"}) if kept else tier
 
 
-def _volumes_to_delete(observed: Observed, left: list[tuple[str, str]]) -> tuple[Manifest, ...]:
+def volumes_to_delete(observed: Observed, left: Iterable[tuple[str, str]]) -> tuple[Manifest, ...]:
     """The volumes of claims that go, with the reclaim policy that lets the driver delete the instance."""
     volumes = [
         observed.children[key]["spec"].get("volumeName") for key in left if key[0] == "PersistentVolumeClaim"

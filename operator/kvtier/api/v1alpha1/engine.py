@@ -24,16 +24,20 @@ VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]
 Image = Annotated[str, StringConstraints(pattern=r"^[^\s]+$", max_length=512)]
 
 
-def managed_flag(argument: str) -> str | None:
-    """The managed flag that `argument` sets, in any spelling that vLLM's parser accepts, else None.
+def plain_flag(argument: str) -> str | None:
+    """The flag in `argument` as vLLM's parser reads it, possibly cut short, or None for what is no flag.
 
     vLLM takes `_` for `-`, `--flag=value`, `--flag.key value` for JSON flags, and any unique prefix of a
     flag (vllm/utils/argparse_utils.py, 0.33.0).
     """
     flag = argument.split("=", 1)[0].split(".", 1)[0].replace("_", "-")
-    if not flag.startswith("-") or flag == "-":
-        return None
-    return next((managed for managed in MANAGED_FLAGS if managed.startswith(flag)), None)
+    return flag if flag.startswith("-") and flag != "-" else None
+
+
+def managed_flag(argument: str) -> str | None:
+    """The managed flag that `argument` sets, in any spelling that vLLM's parser accepts, else None."""
+    flag = plain_flag(argument)
+    return next((managed for managed in MANAGED_FLAGS if flag and managed.startswith(flag)), None)
 
 
 class Engine(ApiModel):
@@ -71,15 +75,19 @@ class Engine(ApiModel):
 class TokenSecret(ApiModel):
     """A key of a Secret in the pool's namespace."""
 
-    name: SecretName
-    key: Annotated[str, StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253)] = "token"
+    name: Annotated[SecretName, Field(description="Name of the Secret.")]
+    key: Annotated[
+        str,
+        StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253),
+        Field(description="Key of the Secret's data that holds the token."),
+    ] = "token"
 
 
 class Variable(ApiModel):
     """An environment variable of the engine."""
 
-    name: VariableName
-    value: Annotated[str, StringConstraints(max_length=32768)] = ""
+    name: Annotated[VariableName, Field(description="Name of the variable.")]
+    value: Annotated[str, StringConstraints(max_length=32768), Field(description="Its value, as it is.")] = ""
 
 
 class Resources(ApiModel):

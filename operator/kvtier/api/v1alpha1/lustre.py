@@ -46,7 +46,10 @@ class Limits:
         if gib >= self.max:
             return [self.max]
         below = gib - gib % self.step_at(gib)
-        return [below, below + self.step_at(below + 1)]
+        if below < self.threshold <= gib:
+            below = self.threshold
+        step = self.step_at(below + 1)
+        return [below, below - below % step + step]
 
 
 def limits(throughput_per_tib: int) -> Limits:
@@ -98,32 +101,38 @@ class LustreTier(ApiModel):
     rules: ClassVar[tuple[Rule, ...]] = ()
 
 
+def _nearest(lustre: LustreTier) -> str:
+    """The valid capacities around the wanted one, as the end of a sentence."""
+    limit = limits(lustre.throughput_per_tib)
+    sizes = limit.nearest(lustre.capacity.bytes)
+    if len(sizes) == 2:
+        return f"the nearest are {sizes[0]}Gi and {sizes[1]}Gi"
+    return f"the {'smallest' if sizes == [limit.min] else 'largest'} is {sizes[0]}Gi"
+
+
 def _capacity_rule(tier: int, limit: Limits) -> Rule:
-    gib = f"(quantity(self.capacity).asInteger() / {GIB})"
+    # Not quantity().asInteger(): it gives up on sizes such as 10008000Gi.
+    gib = "int(self.capacity.replace('Gi', ''))"
     step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.stepAbove})"
-
-    def holds(lustre: LustreTier) -> bool:
-        return lustre.throughput_per_tib != tier or limit.allows(lustre.capacity.bytes)
-
-    def explain(lustre: LustreTier) -> str:
-        sizes = [f"{size}Gi" for size in limit.nearest(lustre.capacity.bytes)]
-        if len(sizes) == 2:
-            hint = f"the nearest are {' and '.join(sizes)}"
-        else:
-            hint = f"the {'smallest' if sizes == [f'{limit.min}Gi'] else 'largest'} is {sizes[0]}"
-        return f"capacity {lustre.capacity} is not possible at {tier} MBps per TiB: {hint}"
-
     return Rule(
         message=f"capacity at {tier} MBps per TiB must be a multiple of {limit.step}Gi "
-        f"between {limit.min}Gi and {limit.max}Gi",
-        cel=f"self.throughputPerTiB != {tier} || (quantity(self.capacity).asInteger() % {GIB} == 0 && "
-        f"{gib} >= {limit.min} && {gib} <= {limit.max} && {gib} % {step} == 0)",
-        holds=holds,
-        explain=explain,
+        f"between {limit.min}Gi and {limit.max}Gi, and of {limit.stepAbove}Gi above {limit.threshold}Gi",
+        cel=f"self.throughputPerTiB != {tier} || !self.capacity.endsWith('Gi') || "
+        f"({gib} >= {limit.min} && {gib} <= {limit.max} && {gib} % {step} == 0)",
+        holds=lambda lustre: lustre.throughput_per_tib != tier or limit.allows(lustre.capacity.bytes),
+        explain=lambda lustre: (
+            f"capacity {lustre.capacity} is not possible at {tier} MBps per TiB: {_nearest(lustre)}"
+        ),
     )
 
 
 LustreTier.rules = (
+    Rule(
+        message="capacity must be written in Gi, such as 9000Gi: sizes are multiples of 9000Gi, and 9Ti is 9216Gi",
+        cel="self.capacity.endsWith('Gi')",
+        holds=lambda lustre: lustre.capacity.endswith("Gi"),
+        explain=lambda lustre: f"capacity {lustre.capacity} must be written in Gi: {_nearest(lustre)}",
+    ),
     *(_capacity_rule(tier, limits(tier)) for tier in table("lustre_tiers")["tiers"]),
     Rule(
         message="filesystem is immutable: create a new pool instead",

@@ -17,9 +17,9 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9:.]*[a
 class Cluster(ApiModel):
     """The GKE cluster that kvtier runs in, as the GKE API names it."""
 
-    project: Identifier
-    location: Identifier
-    name: Identifier
+    project: Annotated[Identifier, Field(description="Project id.")]
+    location: Annotated[Identifier, Field(description="Region or zone of the control plane.")]
+    name: Annotated[Identifier, Field(description="Name of the cluster.")]
 
 
 class PoolSpec(ApiModel):
@@ -49,7 +49,13 @@ class PoolSpec(ApiModel):
     tiers: Tiers = Tiers()
     node_pool: NodePool
     models: Annotated[
-        list[ServedModel], Field(min_length=1, max_length=16, json_schema_extra=list_map("name"))
+        list[ServedModel],
+        Field(
+            min_length=1,
+            max_length=16,
+            json_schema_extra=list_map("name"),
+            description="Models that the pool serves. They share its tiers, but never each other's blocks.",
+        ),
     ]
 
 

@@ -29,7 +29,7 @@ class TierStatus(ApiModel):
 class ModelStatus(ApiModel):
     """State of one model."""
 
-    name: str
+    name: Annotated[str, Field(description="Name of the model in the spec.")]
     replicas: Annotated[int, Field(description="Pods wanted.")] = 0
     ready_replicas: Annotated[int, Field(description="Pods that answer.")] = 0
     service: Annotated[
@@ -50,6 +50,23 @@ class PoolStatus(ApiModel):
     models_ready: Annotated[str | None, Field(description="Models with all Pods ready, of all models.")] = (
         None
     )
-    conditions: Annotated[list[Condition], Field(json_schema_extra=list_map("type"))] = []
-    tiers: Annotated[list[TierStatus], Field(max_length=8, json_schema_extra=list_map("name"))] = []
-    models: Annotated[list[ModelStatus], Field(json_schema_extra=list_map("name"))] = []
+    conditions: Annotated[
+        list[Condition],
+        Field(
+            description="Ready first, then one per prerequisite and concern.",
+            json_schema_extra=list_map("type"),
+        ),
+    ] = []
+    tiers: Annotated[
+        list[TierStatus],
+        Field(
+            description="The cache tiers, fastest first.", max_length=8, json_schema_extra=list_map("name")
+        ),
+    ] = []
+    models: Annotated[
+        list[ModelStatus],
+        Field(
+            description="The models, in the order of the spec.",
+            json_schema_extra=list_map("name"),
+        ),
+    ] = []

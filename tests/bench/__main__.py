@@ -1,0 +1,51 @@
+"""Measure everything, or what the arguments name; fails only where a count is wrong."""
+
+import sys
+from collections.abc import Callable, Iterator
+
+from rich.console import Console
+
+from bench import apply, control_plane, render, thousand
+from bench.rows import Row, broken, document, table
+from testbed.operator_process import ROOT
+
+_BENCHES: dict[Callable[[], Iterator[Row]], tuple[str, ...]] = {
+    render.rows: ("render_pool",),
+    control_plane.rows: ("control_plane_ready", "control_plane_whole"),
+    apply.rows: ("apply_one_pool", "apply_one_pool_raw"),
+    thousand.rows: (
+        "create_1000", "converge_1000", "writes_per_pool", "restart_1000", "restart_1000_process", "restart_writes",
+        "operator_rss", "operator_rss_idle", "idle_writes", "idle_lease_renewals",
+    ),
+}  # fmt: skip
+
+
+def main(names: list[str]) -> int:
+    """Run the benches that measure `names` (all by default); each reports every row that it measures."""
+    known = {name for measured in _BENCHES.values() for name in measured}
+    if unknown := sorted(set(names) - known):
+        print(f"no such name: {', '.join(unknown)}; there are {', '.join(sorted(known))}", file=sys.stderr)
+        return 2
+    console = Console(stderr=True)
+    rows = []
+    for bench, measured in _BENCHES.items():
+        if not names or set(names) & set(measured):
+            for row in bench():
+                console.print(f"{row.name}: {row.value:.3g} {row.unit}", highlight=False)
+                rows.append(row)
+    return _report(rows)
+
+
+def _report(rows: list[Row]) -> int:
+    path = ROOT / "build" / "bench.json"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(document(rows))
+    Console(width=110).print(table(rows))
+    failed = broken(rows)
+    for name in failed:
+        print(f"{name} must be exactly its goal", file=sys.stderr)
+    return int(bool(failed))
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

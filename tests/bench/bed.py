@@ -1,0 +1,55 @@
+"""A control plane on which only the operator works, and the operator's process."""
+
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import yaml
+
+from testbed import operator_process, population
+from testbed.cluster import Cluster
+from testbed.controlplane import ControlPlane
+from testbed.process import Component
+from testbed.waiting import eventually
+
+_READY_SECONDS = 120.0
+_RSS = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
+
+
+@contextmanager
+def bare() -> Iterator[Cluster]:
+    """API server and etcd with kvtier's CRD and RBAC, and the object by which the Lustre driver is known."""
+    with ControlPlane(nodes=False, csi=False, controllers=False) as cluster:
+        crds = (operator_process.ROOT / "crds").glob("*.yaml")
+        population.install_definitions(cluster.kube, [yaml.safe_load(path.read_text()) for path in crds])
+        population.install_driver(cluster.kube)
+        operator_process.install(cluster.kube)
+        yield cluster
+
+
+@contextmanager
+def operator(cluster: Cluster, *arguments: str) -> Iterator[Component]:
+    """The operator, leading, with every pool there is looked at once."""
+    with operator_process.operator(cluster, *arguments) as process:
+        said(process, "listed")
+        yield process
+
+
+def said(process: Component, pattern: str) -> re.Match[str]:
+    """The first match of `pattern` in the operator's log; waits for it."""
+
+    def found() -> re.Match[str] | None:
+        process.require_alive()
+        return re.search(pattern, process.log.read_text())
+
+    match = eventually(found, _READY_SECONDS, f"the operator logs {pattern}")
+    assert match is not None
+    return match
+
+
+def rss_megabytes(process: Component) -> float:
+    """Resident memory of a process now."""
+    match = _RSS.search(Path(f"/proc/{process.pid}/status").read_text())
+    assert match is not None
+    return int(match[1]) * 1024 / 1e6

@@ -1,0 +1,58 @@
+"""A thousand pools: created together, and awaited by the audit log, because polling them would cost more."""
+
+import time
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+
+from bench.requests import writes
+from kvtier.kube.client import CHILDREN, POOL
+from testbed import pools
+from testbed.audit import Request
+from testbed.cluster import Cluster
+from testbed.identities import ADMIN
+
+SIZE = 1000
+_NAMESPACES = 10
+_CLIENTS = 8
+_QUIET_SECONDS = 3.0
+_LIMIT_SECONDS = 180.0
+
+
+def create(cluster: Cluster) -> float:
+    """Create all pools from several clients at once; how long that took."""
+    for i in range(_NAMESPACES):
+        cluster.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"team-{i}"}})
+    started = time.perf_counter()
+    with ThreadPoolExecutor(_CLIENTS) as workers:
+        list(workers.map(lambda client: _create_some(cluster, client), range(_CLIENTS)))
+    return time.perf_counter() - started
+
+
+def _create_some(cluster: Cluster, client: int) -> None:
+    kube = cluster.client(ADMIN)
+    for i in range(client, SIZE, _CLIENTS):
+        kube.create(pools.manifest(f"pool-{i}", f"team-{i % _NAMESPACES}", mode="Opportunistic"))
+
+
+def settle(cluster: Cluster, mark: int, clock: Callable[[], float] = time.monotonic) -> list[Request]:
+    """All requests since the mark, once the operator has written nothing for a while."""
+    found: list[Request] = []
+    last = started = clock()
+    while clock() - last < _QUIET_SECONDS:
+        if clock() - started > _LIMIT_SECONDS:
+            raise TimeoutError(f"the operator still writes after {_LIMIT_SECONDS:g} s")
+        time.sleep(0.5)
+        new = cluster.audit.requests(mark)
+        mark = cluster.audit.mark()
+        found += new
+        last = clock() if writes(new) else last
+    return found
+
+
+def children(cluster: Cluster) -> int:
+    """How many children there are; raises unless every pool has a status."""
+    unreported = [pool for pool in cluster.kube.list(*pools.API) if not pool.get("status")]
+    assert not unreported, f"{len(unreported)} of {POOL.plural} have no status"
+    selector = "app.kubernetes.io/managed-by=kvtier"
+    kinds = [(resource.api_version, resource.kind) for resource in CHILDREN]
+    return sum(len(cluster.kube.list(*kind, labelSelector=selector)) for kind in kinds)

@@ -1,0 +1,154 @@
+"""What the API server refuses at create, and that `kvtier render` refuses the same offline."""
+
+from typing import Any
+
+import pytest
+import yaml
+
+from kvtier.api.load import LoadError, load
+from testbed.kube import ApiError
+from testbed.pools import SPEC, Pools, manifest
+
+MODEL = SPEC["models"][0]
+
+REFUSED: dict[str, tuple[dict[str, Any], str]] = {
+    "a capacity between two steps": ({"tiers__lustre__capacity": "10000Gi"}, "9000Gi"),
+    "a capacity in Ti, which is no multiple of the step": (
+        {"tiers__lustre__capacity": "9Ti"},
+        "written in Gi",
+    ),
+    "a capacity below the tier's minimum": (
+        {"tiers__lustre__throughputPerTiB": 125, "tiers__lustre__capacity": "9000Gi"},
+        "72000Gi",
+    ),
+    "a capacity above the tier's maximum": ({"tiers__lustre__capacity": "10080000Gi"}, "10008000Gi"),
+    "a small step above the threshold": ({"tiers__lustre__capacity": "1539000Gi"}, "1000 MBps per TiB"),
+    "a decimal capacity": ({"tiers__lustre__capacity": "9000.5Gi"}, "capacity"),
+    "a capacity without a unit": ({"tiers__cpu__capacity": "107374182400"}, "capacity"),
+    "a capacity that is a number": ({"tiers__cpu__capacity": 100}, "capacity"),
+    "a negative capacity": ({"tiers__cpu__capacity": "-1Gi"}, "capacity"),
+    "an enormous capacity": ({"tiers__lustre__capacity": "9999999999Pi"}, ""),
+    "a throughput that no tier has": ({"tiers__lustre__throughputPerTiB": 750}, "throughputPerTiB"),
+    "a network in short form": ({"tiers__lustre__network": "default"}, "network"),
+    "a network as URL": (
+        {"tiers__lustre__network": "https://example/projects/p/global/networks/n"},
+        "network",
+    ),
+    "a file system name of nine characters": ({"tiers__lustre__filesystem": "kvcache12"}, "filesystem"),
+    "a file system name that begins with a digit": ({"tiers__lustre__filesystem": "1cache"}, "filesystem"),
+    "a zone that is a region": ({"tiers__lustre__zone": "us-central1"}, "zone"),
+    "a lower tier without the cpu tier": ({"tiers__cpu": None}, "need the cpu tier"),
+    "no models": ({"models": []}, "models"),
+    "two models of one name": ({"models": [MODEL, MODEL]}, ""),
+    "a model name in capitals": ({"models__0__name": "Chat"}, "name"),
+    "a model that looks like a flag": ({"models__0__model": "--trust-remote-code"}, "model"),
+    "negative replicas": ({"models__0__replicas": -1}, "replicas"),
+    "replicas as text": ({"models__0__replicas": "two"}, "replicas"),
+    "replicas together with autoscaling": (
+        {"models__0__replicas": 2, "models__0__autoscaling": {"provider": "External"}},
+        "replicas cannot be set together with autoscaling",
+    ),
+    "no GPU memory at all": ({"models__0__gpuMemoryUtilization": 0}, "gpuMemoryUtilization"),
+    "more GPU memory than there is": ({"models__0__gpuMemoryUtilization": 1.01}, "gpuMemoryUtilization"),
+    "fewer batched tokens than sequences": (
+        {"models__0__maxNumSeqs": 256, "models__0__maxNumBatchedTokens": 128},
+        "maxNumBatchedTokens must be at least maxNumSeqs",
+    ),
+    "an unknown KV dtype": ({"models__0__kvCacheDtype": "fp7"}, "kvCacheDtype"),
+    "a managed flag with dashes": ({"models__0__extraArgs": ["--kv-transfer-config", "{}"]}, "extraArgs"),
+    "a managed flag with underscores": (
+        {"models__0__extraArgs": ["--kv_transfer_config", "{}"]},
+        "extraArgs",
+    ),
+    "a managed flag with =": ({"models__0__extraArgs": ["--kv-transfer-config={}"]}, "extraArgs"),
+    "a managed flag by a JSON key": (
+        {"models__0__extraArgs": ["--kv-transfer-config.kv_role", "x"]},
+        "extraArgs",
+    ),
+    "a managed flag abbreviated": ({"models__0__extraArgs": ["--kv-transf", "{}"]}, "extraArgs"),
+    "a managed short flag": ({"models__0__extraArgs": ["-tp", "2"]}, "extraArgs"),
+    "the end of options": ({"models__0__extraArgs": ["--"]}, "extraArgs"),
+    "an environment variable that kvtier owns": (
+        {"models__0__env": [{"name": "PYTHONHASHSEED", "value": "random"}]},
+        "PYTHONHASHSEED",
+    ),
+    "an environment variable twice": ({"models__0__env": [{"name": "A"}, {"name": "A"}]}, ""),
+    "an image whose version cannot be told": (
+        {"models__0__engine": {"image": "example/vllm:latest"}},
+        "engine.version",
+    ),
+    "an unsupported engine version": ({"models__0__engine": {"version": "0.20"}}, "version"),
+    "no machine type for a ComputeClass": ({"nodePool__machineType": None}, "machineType"),
+    "no accelerator": ({"nodePool__accelerator": None}, "accelerator"),
+    "an unknown mode": ({"mode": "Eager"}, "mode"),
+    "a YAML boolean as mode": ({"mode": True}, "mode"),
+    "an unknown field": ({"models__0__replicaCount": 2}, "replicaCount"),
+    "an unknown tier": ({"tiers__ssd": {"capacity": "1Gi"}}, "ssd"),
+}
+
+ACCEPTED: dict[str, dict[str, Any]] = {
+    "the smallest instance": {},
+    "the largest instance": {"tiers__lustre__capacity": "10008000Gi"},
+    "the largest instance of every tier": {
+        "tiers__lustre__throughputPerTiB": 250,
+        "tiers__lustre__capacity": "40032000Gi",
+    },
+    "a file system name of eight characters": {"tiers__lustre__filesystem": "kvcache1"},
+    "all GPU memory": {"models__0__gpuMemoryUtilization": 1},
+    "as many batched tokens as sequences": {
+        "models__0__maxNumSeqs": 256,
+        "models__0__maxNumBatchedTokens": 256,
+    },
+    "replicas left to an autoscaler": {"models__0__autoscaling": {"provider": "External"}},
+    "no replicas": {"models__0__replicas": 0},
+    "flags that kvtier does not manage": {
+        "models__0__extraArgs": [
+            "--enable-chunked-prefill",
+            "--seed",
+            "-1",
+            '--hf-overrides={"a": "--port"}',
+            "-O3",
+        ]
+    },
+    "quotes, braces, newlines and unicode": {
+        "models__0__env": [{"name": "A", "value": "'\"${x}{{y}}\nüñ🦙"}]
+    },
+    "an explicit engine version for a digest": {
+        "models__0__engine": {"image": "example/vllm@sha256:" + "0" * 64, "version": "0.33"}
+    },
+    "no tier at all": {"tiers": None},
+    "the cpu tier alone": {"tiers__lustre": None, "tiers__localSSD": None},
+}
+
+
+def _offline(pool: dict[str, Any]) -> str:
+    """What `kvtier render` would say, '' when it accepts."""
+    try:
+        load(yaml.safe_dump(pool), "default")
+    except LoadError as error:
+        return str(error)
+    return ""
+
+
+@pytest.mark.parametrize(("changes", "says"), REFUSED.values(), ids=REFUSED)
+def test_is_refused_by_the_api_server_and_offline(pools: Pools, changes: dict[str, Any], says: str) -> None:
+    pool = manifest("refused", pools.namespace, **changes)
+    query = {"fieldValidation": "Strict", "dryRun": "All"}
+    with pytest.raises(ApiError) as refusal:
+        pools.kube.request("POST", _path(pools), json=pool, params=query)
+    assert refusal.value.code in (400, 422)
+    assert says in str(refusal.value)
+    # Duplicate items of list maps are the one thing that only the API server looks for.
+    assert _offline(pool) or "Duplicate value" in str(refusal.value)
+
+
+@pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
+def test_is_accepted_by_the_api_server_and_offline(pools: Pools, changes: dict[str, Any]) -> None:
+    pool = manifest("accepted", pools.namespace, **changes)
+    query = {"fieldValidation": "Strict", "dryRun": "All"}
+    pools.kube.request("POST", _path(pools), json=pool, params=query)
+    assert _offline(pool) == ""
+
+
+def _path(pools: Pools) -> str:
+    return pools.kube.path("kvtier.dev/v1alpha1", "KVCachePool", pools.namespace)

@@ -1,0 +1,84 @@
+"""The sample pools, as a user would apply them, and what kubectl shows of them."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testbed.cluster import Cluster
+from testbed.kube import Kube
+from testbed.pools import Pools
+
+SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"
+NAMES = sorted(path.stem for path in SAMPLES.glob("*.yaml"))
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+
+def test_there_is_a_sample_for_every_way_of_use() -> None:
+    assert set(NAMES) >= {"long-document-chat", "two-models", "opportunistic", "minimal"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_sample_is_applied_strictly_and_becomes_ready(
+    control_plane: Cluster, kube: Kube, pools: Pools, name: str
+) -> None:
+    secret = {"name": "hf-token", "namespace": pools.namespace}
+    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"token": "hf_x"}})
+    path = str(SAMPLES / f"{name}.yaml")
+    control_plane.kubectl("-n", pools.namespace, "apply", "--validate=strict", "-f", path)
+    pools.wait(name)
+    live, written = pools.get(name)["spec"], yaml.safe_load(Path(path).read_text())["spec"]
+    assert _contains(live, written), "a field of the sample was pruned or changed"
+
+
+def test_kubectl_get_shows_a_pool_in_one_line(control_plane: Cluster, pools: Pools) -> None:
+    pools.create("shown")
+    pools.wait("shown")
+    table = control_plane.kubectl("-n", pools.namespace, "get", "kvpool").stdout.splitlines()
+    assert table[0].split() == ["NAME", "READY", "PHASE", "LUSTRE", "USED", "MODELS", "AGE"]
+    # Used is empty: nothing measures it yet.
+    assert table[1].split()[:5] == ["shown", "True", "Ready", "9000Gi", "1/1"]
+
+
+@pytest.mark.parametrize(
+    ("field", "says"),
+    [
+        ("kvpool", "share a KV cache reaching past GPU memory"),
+        ("kvpool.spec.mode", "Opportunistic: engines start without"),
+        ("kvpool.spec.tiers.lustre.capacity", "9000Gi at 1000"),
+        ("kvpool.spec.models.extraArgs", "are refused"),
+        ("kvpool.status.conditions.message", "what to do"),
+    ],
+)
+def test_kubectl_explain_reads_well(control_plane: Cluster, field: str, says: str) -> None:
+    explained = " ".join(control_plane.kubectl("explain", field).stdout.split())
+    assert says in explained
+
+
+def test_every_field_has_a_description(control_plane: Cluster) -> None:
+    (definition,) = (
+        one
+        for one in control_plane.kube.list("apiextensions.k8s.io/v1", "CustomResourceDefinition")
+        if one["metadata"]["name"] == "kvcachepools.kvtier.dev"
+    )
+    properties = definition["spec"]["versions"][0]["schema"]["openAPIV3Schema"]["properties"]
+    assert _undescribed(properties["spec"], "spec") + _undescribed(properties["status"], "status") == []
+
+
+def _undescribed(node: Any, path: str) -> list[str]:
+    found = [] if node.get("description") else [path]
+    for name, child in node.get("properties", {}).items():
+        found += _undescribed(child, f"{path}.{name}")
+    if node.get("items", {}).get("properties"):
+        found += _undescribed(node["items"], f"{path}[]")
+    return found
+
+
+def _contains(live: Any, written: Any) -> bool:
+    if isinstance(written, dict):
+        return all(key in live and _contains(live[key], value) for key, value in written.items())
+    if isinstance(written, list):
+        return len(live) == len(written) and all(map(_contains, live, written))
+    return bool(live == written)

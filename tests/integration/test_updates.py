@@ -1,0 +1,95 @@
+"""What the API server refuses at update: what cannot change, and what would lose data."""
+
+from typing import Any
+
+import pytest
+
+from testbed.kube import ApiError, Object
+from testbed.pools import API, Pools
+from testbed.waiting import eventually
+
+LUSTRE_CHANGES = {
+    "the throughput tier": {"throughputPerTiB": 500, "capacity": "18000Gi"},
+    "the network": {"network": "projects/other/global/networks/default"},
+    "the zone": {"zone": "us-central1-b"},
+    "a file system name that was not given before": {"filesystem": "other"},
+}
+
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+
+@pytest.fixture
+def pool(pools: Pools) -> str:
+    """A pool with a Lustre instance of 18000Gi, known to its status."""
+    pools.create("stable", tiers__lustre__capacity="18000Gi")
+    _wait_provisioned(pools, "18000Gi")
+    return "stable"
+
+
+@pytest.mark.parametrize("change", LUSTRE_CHANGES.values(), ids=LUSTRE_CHANGES)
+def test_is_immutable(pools: Pools, pool: str, change: Object) -> None:
+    with pytest.raises(ApiError, match="immutable"):
+        pools.patch(pool, {"tiers": {"lustre": change}})
+
+
+def test_a_file_system_name_cannot_be_changed_or_removed(pools: Pools) -> None:
+    pools.create("named", tiers__lustre__filesystem="mine")
+    for name in ("yours", None):
+        with pytest.raises(ApiError, match="immutable"):
+            pools.patch("named", {"tiers": {"lustre": {"filesystem": name}}})
+
+
+def test_the_shared_tier_cannot_shrink_below_what_is_provisioned(pools: Pools, pool: str) -> None:
+    with pytest.raises(ApiError, match="Lustre only grows"):
+        pools.patch(pool, {"tiers": {"lustre": {"capacity": "9000Gi"}}})
+
+
+def test_a_growth_that_has_not_happened_can_be_taken_back(pools: Pools, pool: str) -> None:
+    pools.patch(pool, {"tiers": {"lustre": {"capacity": "36000Gi"}}})
+    pools.patch(pool, {"tiers": {"lustre": {"capacity": "27000Gi"}}})
+    pools.patch(pool, {"tiers": {"lustre": {"capacity": "18000Gi"}}})
+
+
+def test_a_capacity_that_was_refused_stands_in_no_way_of_other_edits(pools: Pools, pool: str) -> None:
+    # The claim is grown by hand: the spec is now below what is provisioned, and stays so.
+    claim = pools.child("v1", "PersistentVolumeClaim")["metadata"]["name"]
+    request = {"spec": {"resources": {"requests": {"storage": "36000Gi"}}}}
+    pools.kube.patch("v1", "PersistentVolumeClaim", claim, request, pools.namespace)
+    _wait_provisioned(pools, "36000Gi")
+    pools.wait(pool, "CapacityValid", "False", "WouldShrink")
+    model = pools.get(pool)["spec"]["models"][0]
+    pools.patch(pool, {"models": [model | {"replicas": 2}]})
+    eventually(lambda: pools.child("apps/v1", "Deployment")["spec"]["replicas"] == 2)
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"tiers": {"cpu": None}},
+        {"tiers": {"lustre": {"capacity": "19000Gi"}}},
+        {"models": [{"name": "a", "model": "b", "extraArgs": ["--port=1"]}]},
+        {"models": [{"name": "a", "model": "b", "replicas": 1, "autoscaling": {}}]},
+        {"models": []},
+        {"mode": "Sometimes"},
+    ],
+    ids=str,
+)
+def test_what_is_no_valid_pool_is_no_valid_update(pools: Pools, pool: str, change: Object) -> None:
+    with pytest.raises(ApiError) as refusal:
+        pools.patch(pool, change)
+    assert refusal.value.code == 422
+
+
+def test_a_status_without_meaning_is_refused(pools: Pools, pool: str) -> None:
+    status: dict[str, Any] = {"status": {"conditions": [{"type": "Ready", "status": "Maybe", "reason": "X"}]}}
+    with pytest.raises(ApiError, match="status"):
+        pools.kube.patch(*API, pool, status, pools.namespace, subresource="status")
+
+
+def _wait_provisioned(pools: Pools, capacity: str) -> None:
+    def known() -> bool:
+        tiers = pools.get("stable").get("status", {}).get("tiers", [])
+        return any(tier["name"] == "lustre" and tier.get("capacity") == capacity for tier in tiers)
+
+    eventually(known, 30.0, f"the status knows {capacity}")

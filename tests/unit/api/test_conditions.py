@@ -1,0 +1,40 @@
+"""Transition times of conditions."""
+
+from unit.tables import table
+
+from kvtier.api.conditions import Condition, false, stamp, true, unknown
+
+OLD, NEW = "2026-11-29T10:00:00Z", "2026-11-29T12:00:00Z"
+
+
+def _at(condition: Condition, time: str | None) -> Condition:
+    return condition.model_copy(update={"last_transition_time": time, "observed_generation": 1})
+
+
+@table(
+    "old, new, time",
+    {
+        "a condition that is new has changed now": ([], true("Ready", "AllReady"), NEW),
+        "a condition of the same status keeps its time": (
+            [_at(true("Ready", "AllReady"), OLD)],
+            true("Ready", "AllReady"),
+            OLD,
+        ),
+        "another reason and message alone move no time": (
+            [_at(false("Ready", "Creating", "one"), OLD)],
+            false("Ready", "Provisioning", "two"),
+            OLD,
+        ),
+        "another status moves the time": ([_at(true("Ready", "A"), OLD)], false("Ready", "A", ""), NEW),
+        "Unknown is a status of its own": ([_at(false("Ready", "A", ""), OLD)], unknown("Ready", "A", ""), NEW),
+        "another type's time is not this one's": ([_at(true("StorageReady", "A"), OLD)], true("Ready", "A"), NEW),
+        "a condition that had no time gets one": ([_at(true("Ready", "A"), None)], true("Ready", "A"), NEW),
+    },
+)
+def test_a_transition_time_moves_only_with_the_status(old: list[Condition], new: Condition, time: str) -> None:
+    (stamped,) = stamp([new], old, generation=7, now=NEW)
+    assert stamped == new.model_copy(update={"observed_generation": 7, "last_transition_time": time})
+
+
+def test_conditions_that_are_no_longer_wanted_are_gone() -> None:
+    assert stamp([], [_at(true("Ready", "A"), OLD)], 1, NEW) == []

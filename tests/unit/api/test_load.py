@@ -1,0 +1,66 @@
+"""Pools from files: what is refused, and where the problem stands."""
+
+import pytest
+import yaml
+from unit.builders import document, merged, model
+from unit.tables import table
+
+from kvtier.api.load import LoadError, load
+
+
+def _file(*documents: object) -> str:
+    return yaml.safe_dump_all(documents)
+
+
+def test_every_pool_of_a_stream_is_loaded_and_other_kinds_are_skipped() -> None:
+    other = document(metadata={"name": "other", "namespace": None})
+    pools = load(_file(document(), {"kind": "Secret"}, None, other), namespace="mine")
+    assert [(pool.namespace, pool.name) for pool in pools] == [("team-a", "chat"), ("mine", "other")]
+
+
+def test_the_status_in_a_file_is_no_part_of_the_pool() -> None:
+    (pool,) = load(_file(document(status={"phase": "Ready"})), "mine")
+    assert pool.status.phase is None
+
+
+@table(
+    "text, words",
+    {
+        "text that is no YAML is refused": ("{", "not YAML"),
+        "a file without a pool is refused": ("kind: Secret", "no KVCachePool of kvtier.dev/v1alpha1 in it"),
+        "another project's KVCachePool is refused": (
+            _file(merged(document(), {"apiVersion": "other.example/v1"})),
+            "apiVersion of a KVCachePool must be kvtier.dev/v1alpha1, not 'other.example/v1'",
+        ),
+        "a pool without a name is refused": (
+            _file(merged(document(), {"metadata": {"name": None}})),
+            "metadata.name is missing or not a string",
+        ),
+        "a name that YAML reads as a number is refused": (
+            "{apiVersion: kvtier.dev/v1alpha1, kind: KVCachePool, metadata: {name: 123}}",
+            "metadata.name is missing or not a string",
+        ),
+        "a field that does not exist is named": (
+            _file(document(tiers={"lustre": {"capacityy": "1Gi"}})),
+            "spec.tiers.lustre.capacityy: no such field",
+        ),
+        "a problem in a list is found by its index": (
+            _file(document(models=[model(), model(name="Capital")])),
+            "spec.models[1].name: ",
+        ),
+        "a broken rule is told in its own words": (
+            _file(document(tiers={"cpu": None})),
+            "spec.tiers: localSSD and lustre need the cpu tier",
+        ),
+    },
+)
+def test_a_file_is_refused(text: str, words: str) -> None:
+    with pytest.raises(LoadError) as refusal:
+        load(text, "mine")
+    assert words in str(refusal.value)
+
+
+def test_every_problem_has_a_line() -> None:
+    with pytest.raises(LoadError) as refusal:
+        load(_file(document(mode="Sometimes", strictt=True)), "mine")
+    assert len(str(refusal.value).splitlines()) == 2

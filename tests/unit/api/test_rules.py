@@ -1,0 +1,117 @@
+"""Every rule that Python enforces: one example that it accepts and one that it refuses, with its words.
+
+That the API server gives the same verdicts is shown in tests/integration.
+"""
+
+from typing import Any
+
+import pytest
+from pydantic import BaseModel, ValidationError
+from unit.builders import document, model
+from unit.tables import table
+
+from kvtier.api.rules import ApiModel, Rule
+from kvtier.api.v1alpha1 import KVCachePool
+
+
+def _lustre(throughput: int, capacity: str) -> dict[str, Any]:
+    return {"tiers": {"lustre": {"throughputPerTiB": throughput, "capacity": capacity}}}
+
+
+def _served(**changes: Any) -> dict[str, Any]:
+    return {"models": [model(**changes)]}
+
+
+UNTAGGED = {"image": "registry.example/vllm@sha256:0123"}
+
+RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
+    "125 MBps per TiB comes in steps of 72000Gi": (
+        _lustre(125, "72000Gi"),
+        _lustre(125, "36000Gi"),
+        "capacity 36000Gi is not possible at 125 MBps per TiB: the smallest is 72000Gi",
+    ),
+    "250 MBps per TiB comes in steps of 36000Gi": (
+        _lustre(250, "72000Gi"),
+        _lustre(250, "40000Gi"),
+        "capacity 40000Gi is not possible at 250 MBps per TiB: the nearest are 36000Gi and 72000Gi",
+    ),
+    "500 MBps per TiB ends at 20016000Gi": (
+        _lustre(500, "20016000Gi"),
+        _lustre(500, "20034000Gi"),
+        "capacity 20034000Gi is not possible at 500 MBps per TiB: the largest is 20016000Gi",
+    ),
+    "1000 MBps per TiB comes in steps of 9000Gi": (
+        _lustre(1000, "9000Gi"),
+        _lustre(1000, "9001Gi"),
+        "capacity 9001Gi is not possible at 1000 MBps per TiB: the nearest are 9000Gi and 18000Gi",
+    ),
+    "a Lustre capacity is written in Gi": (
+        _lustre(1000, "9000Gi"),
+        _lustre(1000, "9Ti"),
+        "capacity 9Ti must be written in Gi: the nearest are 9000Gi and 18000Gi",
+    ),
+    "lower tiers need the CPU tier": (
+        {"tiers": {"cpu": None, "lustre": None}},
+        {"tiers": {"cpu": None}},
+        "localSSD and lustre need the cpu tier: vLLM moves every block through host memory",
+    ),
+    "a ComputeClass needs a machine type": (
+        {"nodePool": {"machineType": None, "provisioner": "Existing"}},
+        {"nodePool": {"machineType": None}},
+        "machineType is required when the provisioner is ComputeClass",
+    ),
+    "an image that does not tell its version needs one": (
+        _served(engine={**UNTAGGED, "version": "0.33"}),
+        _served(engine=UNTAGGED),
+        "engine.version is required when the image's tag is not a supported vLLM version: 0.33",
+    ),
+    "an autoscaler owns the replicas": (
+        _served(autoscaling={}),
+        _served(autoscaling={}, replicas=2),
+        "replicas cannot be set together with autoscaling: the autoscaler owns the number of replicas",
+    ),
+    "a step holds a token of each sequence": (
+        _served(maxNumSeqs=256, maxNumBatchedTokens=256),
+        _served(maxNumSeqs=256, maxNumBatchedTokens=255),
+        "maxNumBatchedTokens must be at least maxNumSeqs",
+    ),
+    "flags that kvtier renders are not the user's": (
+        _served(extraArgs=["--enforce-eager"]),
+        _served(extraArgs=["--enforce-eager", "--max_num_seqs=8"]),
+        "extraArgs: '--max_num_seqs=8' sets --max-num-seqs, which kvtier manages: use the field of the model",
+    ),
+    "variables that kvtier sets are not the user's": (
+        _served(env=[{"name": "VLLM_LOGGING_LEVEL", "value": "DEBUG"}]),
+        _served(env=[{"name": "PYTHONHASHSEED", "value": "random"}]),
+        "env may not set a variable that kvtier owns: PYTHONHASHSEED, ",
+    ),
+}
+
+
+@table("accepted, refused, words", RULES)
+def test_rule(accepted: dict[str, Any], refused: dict[str, Any], words: str) -> None:
+    KVCachePool.model_validate(document(**accepted))
+    with pytest.raises(ValidationError) as refusal:
+        KVCachePool.model_validate(document(**refused))
+    assert [words in problem["msg"] for problem in refusal.value.errors()] == [True]
+
+
+def _offline_rules(of: type[BaseModel], seen: set[type[BaseModel]]) -> list[Rule]:
+    """All rules with a Python side of a model and of the models in its fields."""
+    if of in seen:
+        return []
+    seen.add(of)
+    nested = [inner for field in of.model_fields.values() for inner in _models(field.annotation)]
+    own = [rule for rule in getattr(of, "rules", ()) if rule.holds is not None]
+    return own + [rule for inner in nested for rule in _offline_rules(inner, seen)]
+
+
+def _models(annotation: Any) -> list[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, ApiModel):
+        return [annotation]
+    return [found for part in getattr(annotation, "__args__", ()) for found in _models(part)]
+
+
+def test_no_rule_is_without_an_example() -> None:
+    told = {words for _, _, words in RULES.values()}
+    assert len(told) == len(_offline_rules(KVCachePool, set()))

@@ -1,0 +1,132 @@
+"""Pools, facts and live objects for tests. Changes to a base are merged as JSON merge patches (RFC 7386)."""
+
+from typing import Any
+
+from kvtier.api import placement
+from kvtier.api.conditions import Condition
+from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
+from kvtier.checks import run
+from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Object, Observed, Secrets
+from kvtier.plan.offline import manifests
+
+NOW = "2026-11-29T12:00:00Z"
+GKE_VERSION = "v1.35.6-gke.1049000"
+NETWORK = "projects/my-project/global/networks/default"
+COS = "Container-Optimized OS from Google"
+
+_MODEL = {"name": "llama", "model": "meta-llama/Llama-3.1-8B-Instruct", "tensorParallelSize": 8}
+_LUSTRE = {"capacity": "18000Gi", "throughputPerTiB": 1000, "zone": "us-central1-a", "network": NETWORK}
+_SPEC = {
+    "tiers": {"cpu": {"capacity": "100Gi"}, "lustre": _LUSTRE},
+    "nodePool": {
+        "machineType": "a3-highgpu-8g",
+        "accelerator": {"type": "nvidia-h100-80gb", "count": 8},
+    },
+    "models": [_MODEL],
+}
+_METADATA = {"name": "chat", "namespace": "team-a", "uid": "pool-uid", "generation": 3}
+
+
+def merged(base: Any, change: Any) -> Any:
+    """`base` with `change`: objects are merged, None removes, everything else replaces."""
+    if not isinstance(change, dict):
+        return change
+    known = base if isinstance(base, dict) else {}
+    both = {**known, **{key: merged(known.get(key), value) for key, value in change.items()}}
+    return {key: value for key, value in both.items() if value is not None}
+
+
+def document(**changes: Any) -> dict[str, Any]:
+    """A pool as a user writes it; `metadata` and `status` are themselves, the rest is spec."""
+    body = {name: changes.pop(name) for name in ("metadata", "status") if name in changes}
+    base = {"apiVersion": f"{GROUP}/{VERSION}", "kind": KIND, "metadata": _METADATA, "spec": _SPEC}
+    built: dict[str, Any] = merged(base, {**body, "spec": changes})
+    return built
+
+
+def pool(**changes: Any) -> KVCachePool:
+    """A pool with a CPU tier, 18000Gi of Lustre and one model, but for `changes`."""
+    return KVCachePool.model_validate(document(**changes))
+
+
+def model(**changes: Any) -> dict[str, Any]:
+    """One item of `models`."""
+    item: dict[str, Any] = merged(_MODEL, changes)
+    return item
+
+
+def with_status(of: KVCachePool, status: PoolStatus | None) -> KVCachePool:
+    """The same pool after its status was written."""
+    return of.model_copy(update={"status": status})
+
+
+def deleted(asked: str = NOW, **changes: Any) -> KVCachePool:
+    """A pool whose deletion was asked for."""
+    return pool(**merged(changes, {"metadata": {"deletionTimestamp": asked}}))
+
+
+def node(of: KVCachePool, name: str = "gpu-1", labels: dict[str, Any] | None = None, **changes: Any) -> Node:
+    """A node on which the engines of a pool may run, but for `changes`."""
+    fitting = {**placement.node_selector(of), placement.ZONE: (placement.zones(of) or ["us-central1-a"])[0]}
+    fields = {"kubelet_version": GKE_VERSION, "os_image": COS, "architecture": "amd64", "ready": True}
+    return Node(**{"name": name, "labels": merged(fitting, labels or {}), **fields, **changes})
+
+
+def facts(
+    *nodes: Node, gke: GKECluster | None = None, secrets: dict[str, Any] | None = None, **changes: Any
+) -> Facts:
+    """A cluster that lacks nothing, with these nodes, but for `changes`."""
+    cluster = {
+        "version": GKE_VERSION,
+        "nodes": nodes,
+        "lustre_driver": True,
+        "lustre_nodes": frozenset(one.name for one in nodes),
+    }
+    return Facts(Cluster(**{**cluster, **changes}), gke, Secrets(secrets or {}))
+
+
+def checks(**statuses: Any) -> dict[str, Condition]:
+    """Every prerequisite, True but for those that are given: `checks(CapacityValid="False")`."""
+    types = run(pool(), facts())
+    assert set(statuses) <= set(types), "no such prerequisite"
+    return {
+        type_: Condition(type=type_, status=statuses.get(type_, "True"), reason=f"{type_}Reason", message="why")
+        for type_ in types
+    }
+
+
+def manifest(of: KVCachePool, kind: str) -> dict[str, Any]:
+    """The first object of a kind that kvtier makes for a pool once everything is there."""
+    return next(one for one in manifests(of) if one["kind"] == kind)
+
+
+def live(wanted: dict[str, Any], **changes: Any) -> dict[str, Any]:
+    """An object as the API server has it after kvtier applied it, but for `changes`."""
+    identity = {"uid": f"{wanted['kind']}-uid", "resourceVersion": "10", "generation": 1}
+    made: dict[str, Any] = merged(merged(wanted, {"metadata": identity}), changes)
+    return made
+
+
+def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi", **changes: Any) -> Any:
+    """The pool's claim; a bound one has a volume of `capacity`."""
+    state: dict[str, Any] = {"status": {"phase": phase}}
+    if phase == "Bound":
+        state = {"status": {"phase": phase, "capacity": {"storage": capacity}}, "spec": {"volumeName": "pv-1"}}
+    return live(manifest(of, "PersistentVolumeClaim"), **merged(state, changes))
+
+
+def deployment(of: KVCachePool, ready: int = 1, **changes: Any) -> Any:
+    """The Deployment of the pool's first model, with `ready` Pods."""
+    status = {"observedGeneration": 1, "readyReplicas": ready}
+    return live(manifest(of, "Deployment"), **merged({"status": status}, changes))
+
+
+def requesting(size: str) -> dict[str, Any]:
+    """The spec of a claim that asks for `size`."""
+    return {"resources": {"requests": {"storage": size}}}
+
+
+def observed(*children: Object, **of: Any) -> Observed:
+    """These children, and `facts` (a cluster that lacks nothing when left out)."""
+    known = {(child["kind"], child["metadata"]["name"]): child for child in children}
+    return Observed(of.get("facts", facts()), known)

@@ -1,0 +1,112 @@
+"""The cluster's facts, and which changes of objects change them."""
+
+from typing import Any
+
+from unit.builders import merged
+from unit.tables import table
+
+from kvtier.facts.cluster import Parts, node
+from kvtier.facts.model import LUSTRE_DRIVER, Node
+
+NODE: dict[str, Any] = {
+    "metadata": {"name": "gpu-1", "labels": {"topology.kubernetes.io/zone": "us-central1-a"}},
+    "status": {
+        "nodeInfo": {
+            "kubeletVersion": "v1.35.6-gke.1049000",
+            "osImage": "Container-Optimized OS from Google",
+            "architecture": "amd64",
+        },
+        "conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}],
+    },
+}
+REGISTERED = {"metadata": {"name": "gpu-1"}, "spec": {"drivers": [{"name": "other"}, {"name": LUSTRE_DRIVER}]}}
+UNREGISTERED = {"metadata": {"name": "gpu-1"}, "spec": {"drivers": None}}
+DRIVER = {"metadata": {"name": LUSTRE_DRIVER}}
+
+
+def test_a_node_is_reduced_to_what_checks_look_at() -> None:
+    labels = {"topology.kubernetes.io/zone": "us-central1-a"}
+    version, image = "v1.35.6-gke.1049000", "Container-Optimized OS from Google"
+    assert node(NODE) == Node("gpu-1", labels, version, image, "amd64", ready=True)
+    assert node(NODE).zone == "us-central1-a"
+
+
+def test_a_node_that_says_nothing_yet_is_not_ready() -> None:
+    assert node({"metadata": {"name": "new"}}) == Node("new", {}, "", "", "", ready=False)
+
+
+@table(
+    "conditions, ready",
+    {
+        "Ready True is ready": ([{"type": "Ready", "status": "True"}], True),
+        "Ready False is not": ([{"type": "Ready", "status": "False"}], False),
+        "Ready Unknown is not": ([{"type": "Ready", "status": "Unknown"}], False),
+        "no condition is not": ([], False),
+    },
+)
+def test_a_node_is_ready_when_it_says_so(conditions: list[dict[str, str]], ready: bool) -> None:
+    assert node(merged(NODE, {"status": {"conditions": conditions}})).ready is ready
+
+
+@table(
+    "change, told",
+    {
+        "a heartbeat is no change": ({"status": {"images": [{"sizeBytes": 1}]}}, False),
+        "another label is a change": ({"metadata": {"labels": {"team": "search"}}}, True),
+        "readiness is a change": ({"status": {"conditions": []}}, True),
+        "an upgrade is a change": ({"status": {"nodeInfo": {"kubeletVersion": "v1.36.0-gke.1"}}}, True),
+    },
+)
+def test_a_node_tells_whether_a_fact_changed(change: dict[str, Any], told: bool) -> None:
+    parts = Parts()
+    assert parts.put("Node", NODE)
+    assert parts.put("Node", merged(NODE, change)) is told
+
+
+def test_a_node_is_registered_from_its_csi_node_until_the_driver_leaves_it() -> None:
+    parts = Parts()
+    assert not parts.put("CSINode", UNREGISTERED)
+    assert parts.put("CSINode", REGISTERED)
+    assert not parts.put("CSINode", REGISTERED)
+    assert parts.cluster().lustre_nodes == {"gpu-1"}
+    assert parts.put("CSINode", UNREGISTERED)
+    assert parts.cluster().lustre_nodes == frozenset()
+
+
+def test_the_driver_is_there_from_its_csi_driver_object_on() -> None:
+    parts = Parts()
+    assert parts.put("CSIDriver", {"metadata": {"name": "pd.csi.storage.gke.io"}})
+    assert not parts.cluster().lustre_driver
+    assert parts.put("CSIDriver", DRIVER)
+    assert parts.cluster().lustre_driver
+    assert parts.remove("CSIDriver", DRIVER)
+    assert not parts.cluster().lustre_driver
+    assert not parts.remove("CSIDriver", DRIVER)
+
+
+def test_a_list_removes_what_is_not_in_it() -> None:
+    parts = Parts()
+    parts.put("Node", NODE)
+    parts.put("Node", merged(NODE, {"metadata": {"name": "gpu-0"}}))
+    assert [one.name for one in parts.cluster().nodes] == ["gpu-0", "gpu-1"]
+    assert parts.replace("Node", [NODE])
+    assert [one.name for one in parts.cluster().nodes] == ["gpu-1"]
+    assert not parts.replace("Node", [NODE])
+
+
+def test_facts_are_one_value_until_something_changes() -> None:
+    parts = Parts()
+    parts.put("Node", NODE)
+    before = parts.cluster()
+    parts.put("Node", NODE)
+    assert parts.cluster() is before
+    assert parts.set_version("v1.35.6-gke.1049000")
+    assert not parts.set_version("v1.35.6-gke.1049000")
+    assert parts.cluster().version == "v1.35.6-gke.1049000"
+
+
+def test_a_compute_class_that_is_no_longer_served_shows_at_once() -> None:
+    parts = Parts()
+    assert parts.cluster().compute_class_served
+    parts.compute_class_served = False
+    assert not parts.cluster().compute_class_served
