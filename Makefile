@@ -5,6 +5,8 @@ VENV   := .venv
 BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
+CRD       := crds/kvtier.dev_kvcachepools.yaml
+REFERENCE := docs/api-reference.md
 export PYTHONPATH := operator:tests
 
 .DEFAULT_GOAL := help
@@ -28,7 +30,9 @@ test: $(READY) ## Run all tests, on a real control plane where it matters
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 verify: $(READY) lint ## Check style, types, layers, and that generated files are up to date
-	@$(BIN)/python -m testbed.generate --check
+	@$(BIN)/kvtier crd | diff -u $(CRD) - || { echo "$(CRD) is out of date: make generate"; exit 1; }
+	@$(BIN)/python -m kvtier.api.reference | diff -u $(REFERENCE) - || { echo "$(REFERENCE) is out of date: make generate"; exit 1; }
+	@echo "verified"
 
 lint: $(READY)
 	$(BIN)/ruff check operator tests
@@ -37,9 +41,11 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/yamllint --strict .
 	$(BIN)/hadolint Dockerfile
+	@if command -v go >/dev/null; then cd tests/testbed/go && test -z "$$(gofmt -l .)" && go vet ./...; else echo "no go: test bed not vetted"; fi
 
 generate: $(READY) ## Write the CRD and the API reference from the models
-	@$(BIN)/python -m testbed.generate
+	$(BIN)/kvtier crd > $(CRD)
+	$(BIN)/python -m kvtier.api.reference > $(REFERENCE)
 
 bench: $(READY) ## Measure against the budgets; writes build/bench.json
 	@$(BIN)/python -m bench $(ARGS)

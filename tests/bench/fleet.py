@@ -1,13 +1,11 @@
 """A thousand pools: created together, and awaited by the audit log, because polling them would cost more."""
 
 import time
-from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 
 from bench.requests import writes
 from kvtier.kube.client import CHILDREN, POOL
 from testbed import pools
-from testbed.audit import Request
 from testbed.cluster import Cluster
 from testbed.identities import ADMIN
 
@@ -34,19 +32,15 @@ def _create_some(cluster: Cluster, client: int) -> None:
         kube.create(pools.manifest(f"pool-{i}", f"team-{i % _NAMESPACES}", mode="Opportunistic"))
 
 
-def settle(cluster: Cluster, mark: int, clock: Callable[[], float] = time.monotonic) -> list[Request]:
-    """All requests since the mark, once the operator has written nothing for a while."""
-    found: list[Request] = []
-    last = started = clock()
-    while clock() - last < _QUIET_SECONDS:
-        if clock() - started > _LIMIT_SECONDS:
-            raise TimeoutError(f"the operator still writes after {_LIMIT_SECONDS:g} s")
+def settle(cluster: Cluster) -> None:
+    """Wait until the operator has written nothing for a while."""
+    started = last = time.monotonic()
+    mark = cluster.audit.mark()
+    while time.monotonic() - last < _QUIET_SECONDS:
+        assert time.monotonic() - started < _LIMIT_SECONDS, "the operator goes on writing"
         time.sleep(0.5)
-        new = cluster.audit.requests(mark)
-        mark = cluster.audit.mark()
-        found += new
-        last = clock() if writes(new) else last
-    return found
+        new, mark = cluster.audit.requests(mark), cluster.audit.mark()
+        last = time.monotonic() if writes(new) else last
 
 
 def children(cluster: Cluster) -> int:

@@ -30,7 +30,8 @@ def _converge(cluster: Cluster) -> Iterator[Row]:
     with bed.operator(cluster):
         mark = cluster.audit.mark()
         yield Row("create_1000", fleet.create(cluster), "s")
-        seen = fleet.settle(cluster, mark)
+        fleet.settle(cluster)
+    seen = cluster.audit.requests(mark)
     written = requests.writes(seen)
     yield Row("converge_1000", requests.seconds(requests.creations(seen), written), "s")
     baseline = fleet.children(cluster) / fleet.SIZE + 2  # the finalizer and one status

@@ -33,7 +33,9 @@ def test_an_applied_pool_becomes_ready_with_all_its_children(pools: Pools) -> No
     assert pools.child("v1", "Service")["metadata"]["name"] == status["models"][0]["service"]
 
 
-def test_nothing_that_costs_money_exists_before_the_claim_is_bound(pools: Pools, lustre: LustreService) -> None:
+def test_nothing_that_costs_money_exists_before_the_claim_is_bound(
+    pools: Pools, lustre: LustreService
+) -> None:
     lustre.configure(create_seconds=3600)
     pools.create("waiting")
     pools.wait("waiting", "StorageReady", "False", "Provisioning")
@@ -97,7 +99,9 @@ def test_a_recreated_pool_finds_its_data_again(pools: Pools, lustre: LustreServi
     assert len(lustre.state().instances) == 1
 
 
-def test_an_opportunistic_pool_serves_first_and_takes_up_lustre_later(pools: Pools, lustre: LustreService) -> None:
+def test_an_opportunistic_pool_serves_first_and_takes_up_lustre_later(
+    pools: Pools, lustre: LustreService
+) -> None:
     lustre.fail("CreateVolume", "Unavailable", "the service is away", times=-1)
     pools.create("eager", mode="Opportunistic")
     pools.wait("eager", reason="WithoutSharedTier")
@@ -120,3 +124,52 @@ def test_a_deleted_namespace_takes_its_pools_along(pools: Pools, kube: Kube, pol
 def _mounts(pools: Pools) -> set[str]:
     pod: Any = pools.child(*DEPLOYMENT)["spec"]["template"]["spec"]
     return {mount["name"] for mount in pod["containers"][0]["volumeMounts"]}
+
+
+def test_a_pool_deleted_before_its_storage_exists_leaves_nothing(pools: Pools, lustre: LustreService) -> None:
+    lustre.fail("CreateVolume", "Unavailable", "the service is away", times=-1)
+    pools.create("early")
+    pools.wait("early", "StorageReady", "False", "Provisioning")
+    pools.delete("early")
+    pools.wait_gone("early")
+    eventually(lambda: not pools.children(*CLAIM), what="a claim without data is not retained")
+
+
+def test_engines_can_be_added_while_the_shared_tier_grows(pools: Pools, lustre: LustreService) -> None:
+    pools.create("busy")
+    pools.wait("busy")
+    lustre.configure(resize_seconds=3600)
+    pools.patch("busy", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
+    pools.wait("busy", "StorageReady", "True", "Resizing")
+    model = pools.get("busy")["spec"]["models"][0]
+    pools.patch("busy", {"models": [model | {"replicas": 2}]})
+    eventually(lambda: pools.child(*DEPLOYMENT)["status"].get("readyReplicas") == 2)
+
+
+def test_a_pool_without_lustre_makes_no_storage(pools: Pools) -> None:
+    pools.create("local", tiers__lustre=None)
+    pools.wait("local")
+    assert pools.children("storage.k8s.io/v1", "StorageClass") == []
+    assert pools.children(*CLAIM) == []
+    assert "StorageReady" not in {one["type"] for one in pools.get("local")["status"]["conditions"]}
+
+
+def test_models_come_and_go(pools: Pools) -> None:
+    pools.create("models")
+    pools.wait("models")
+    first = pools.get("models")["spec"]["models"][0]
+    pools.patch("models", {"models": [first, {"name": "second", "model": "example/other"}]})
+    eventually(lambda: len(pools.children(*DEPLOYMENT)) == 2)
+    pools.patch("models", {"models": [{"name": "second", "model": "example/other"}]})
+    eventually(lambda: len(pools.children(*DEPLOYMENT)) == len(pools.children("v1", "Service")) == 1)
+
+
+def test_labels_of_the_pool_change_no_selector(pools: Pools, kube: Kube) -> None:
+    pools.create("labelled")
+    pools.wait("labelled")
+    generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
+    metadata = {"metadata": {"labels": {"kvtier.dev/pool": "other", "team": "x"}}}
+    kube.patch("kvtier.dev/v1alpha1", "KVCachePool", "labelled", metadata, pools.namespace)
+    pools.patch("labelled", {"mode": "Opportunistic"})
+    pools.wait("labelled")
+    assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation

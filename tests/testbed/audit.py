@@ -1,6 +1,7 @@
 """Reads the API server's audit log: who wrote what."""
 
 import json
+import os
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -8,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 WRITE_VERBS = frozenset({"create", "update", "patch", "delete", "deletecollection"})
+_LONGEST_LINE = 64 * 1024
 
 
 @dataclass(frozen=True)
@@ -44,8 +46,13 @@ class AuditLog:
         self._path = path
 
     def mark(self) -> int:
-        """A position, to read only what comes after it."""
-        return self._path.stat().st_size if self._path.exists() else 0
+        """A position, to read only what comes after it; never within a line that is still being written."""
+        if not self._path.exists():
+            return 0
+        with self._path.open("rb") as log:
+            start = max(0, log.seek(0, os.SEEK_END) - _LONGEST_LINE)
+            log.seek(start)
+            return start + log.read().rfind(b"\n") + 1
 
     def requests(self, since: int = 0, user: str | None = None) -> list[Request]:
         """Requests after the mark, optionally of one user, in the order of their answers."""

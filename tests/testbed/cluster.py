@@ -78,11 +78,14 @@ class Cluster:
         request = {"spec": {"expirationSeconds": _TOKEN_SECONDS}}
         return str(self.kube.request("POST", path, json=request)["status"]["token"])
 
-    def service_account_kubeconfig(self, namespace: str, name: str) -> Path:
-        """A kubeconfig under the identity of a service account: RBAC binds it."""
+    def service_account_kubeconfig(self, namespace: str, name: str, url: str = "") -> Path:
+        """A kubeconfig under the identity of a service account: RBAC binds it.
+
+        ``url`` leads to the API server by way of a proxy.
+        """
         token = self.service_account_token(namespace, name)
-        path = self.kubeconfig.parent / f"{namespace}.{name}"
-        return write_kubeconfig(path, self.url, self.ca_file, token, namespace)
+        path = self.kubeconfig.parent / f"{namespace}.{name}{'.proxied' if url else ''}"
+        return write_kubeconfig(path, url or self.url, self.ca_file, token, namespace)
 
     def kubectl(
         self, *args: str, input: str | None = None, check: bool = True, timeout: float = 60.0

@@ -51,7 +51,7 @@ def _fork(body: Callable[[], int], directory: str, mask: Any) -> int:
     signal.signal(signal.SIGTERM, _exit_once)
     os.environ["TMPDIR"] = tempfile.tempdir = directory
     signal.pthread_sigmask(signal.SIG_SETMASK, mask)
-    _live(body if os.getppid() == guard else lambda: 1)
+    return _live(body if os.getppid() == guard else lambda: 1)
 
 
 def _live(body: Callable[[], int]) -> NoReturn:

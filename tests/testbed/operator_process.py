@@ -12,6 +12,7 @@ import yaml
 from testbed.cluster import Cluster
 from testbed.kube import Kube
 from testbed.process import Component
+from testbed.waiting import eventually
 
 NAMESPACE, SERVICE_ACCOUNT = "kvtier-system", "kvtier-operator"
 USER = f"system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}"
@@ -28,18 +29,23 @@ def install(kube: Kube) -> None:
 
 
 @contextmanager
-def operator(cluster: Cluster, *arguments: str, **environment: str) -> Iterator[Component]:
-    """A running `kvtier run`, bound by its own RBAC. Several at once compete for the Lease, as replicas do."""
-    process = start(cluster, *arguments, **environment)
+def operator(
+    cluster: Cluster, *arguments: str, server: str = "", **environment: str
+) -> Iterator[Component]:
+    """A running `kvtier run`, bound by its own RBAC. Several at once compete for the Lease, as replicas do.
+
+    ``server`` is where it finds the API server, if not at the cluster's own address.
+    """
+    process = start(cluster, *arguments, server=server, **environment)
     try:
         yield process
     finally:
         stop(process)
 
 
-def start(cluster: Cluster, *arguments: str, **environment: str) -> Component:
+def start(cluster: Cluster, *arguments: str, server: str = "", **environment: str) -> Component:
     """Start `kvtier run` with the operator's token; `stop` ends it."""
-    kubeconfig = cluster.service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT)
+    kubeconfig = cluster.service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, server)
     command = [sys.executable, "-m", "kvtier", "run", "--kubeconfig", str(kubeconfig), *arguments]
     settings = {"PYTHONPATH": str(ROOT / "operator"), "PATH": os.defpath, "HOME": str(cluster.directory)}
     name = f"operator-{os.getpid()}-{next(_numbers)}"
@@ -52,3 +58,13 @@ def stop(process: Component, force: bool = False) -> None:
     """End the operator; by default it gives its Lease back."""
     process.terminate(force)
     process.wait_ended(_STOP_SECONDS)
+
+
+def await_log(process: Component, text: str, times: int = 1, timeout: float = 40.0) -> None:
+    """Wait until the operator has logged something that often."""
+    eventually(lambda: logged(process).count(text) >= times, timeout, f"{process.name} logs {text!r}")
+
+
+def logged(process: Component) -> str:
+    """All that the operator has logged."""
+    return process.log.read_text(errors="replace")

@@ -90,7 +90,9 @@ def checks(**statuses: Any) -> dict[str, Condition]:
     types = run(pool(), facts())
     assert set(statuses) <= set(types), "no such prerequisite"
     return {
-        type_: Condition(type=type_, status=statuses.get(type_, "True"), reason=f"{type_}Reason", message="why")
+        type_: Condition(
+            type=type_, status=statuses.get(type_, "True"), reason=f"{type_}Reason", message="why"
+        )
         for type_ in types
     }
 
@@ -111,7 +113,10 @@ def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi
     """The pool's claim; a bound one has a volume of `capacity`."""
     state: dict[str, Any] = {"status": {"phase": phase}}
     if phase == "Bound":
-        state = {"status": {"phase": phase, "capacity": {"storage": capacity}}, "spec": {"volumeName": "pv-1"}}
+        state = {
+            "status": {"phase": phase, "capacity": {"storage": capacity}},
+            "spec": {"volumeName": "pv-1"},
+        }
     return live(manifest(of, "PersistentVolumeClaim"), **merged(state, changes))
 
 

@@ -15,7 +15,8 @@ logger = logging.getLogger(__name__)
 class Applier:
     """Writes what differs and deletes what is unwanted.
 
-    A refused write does not keep the others from being made; every refusal is answered as a Failure.
+    A refused apply does not keep the others from being made; every refusal is answered as a Failure.
+    Deletes wait until every apply has succeeded, because they may depend on one and cannot be taken back.
     """
 
     def __init__(self, client: KubeClient, store: Store) -> None:
@@ -33,7 +34,7 @@ class Applier:
                 await self._apply(manifest, live.get((kind, name)))
             except ApiError as error:
                 refused.append((_failure(kind, name, error), error))
-        for ref in plan.deletes:
+        for ref in () if refused else plan.deletes:
             try:
                 await self._delete(ref, namespace)
             except ApiError as error:

@@ -41,8 +41,14 @@ def _layout_arguments(model: ServedModel, engine: EngineFacts) -> list[str]:
     """
     found = []
     for argument, after in zip_longest(model.extra_args, model.extra_args[1:], fillvalue=""):
-        spelled, has_value, value = argument.partition("=")
-        flag = plain_flag(argument)
+        spelled, has_value, value = _apart(argument, engine).partition("=")
+        flag = plain_flag(spelled)
         if flag and any(known.startswith(flag) for known in engine.layout_flags):
             found.append((spelled.replace("_", "-"), value if has_value else after))
     return [f"{flag}={value}" for flag, value in sorted(found, key=lambda item: item[0])]
+
+
+def _apart(argument: str, engine: EngineFacts) -> str:
+    """`-qfp8` as `-q=fp8`: a flag of one letter may have its value attached."""
+    flag, value = argument[:2], argument[2:].removeprefix("=")
+    return f"{flag}={value}" if value and flag in engine.layout_flags else argument

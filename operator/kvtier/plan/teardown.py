@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
-from kvtier.facts.model import Observed
+from kvtier.facts.model import Object, Observed
 from kvtier.plan.model import Manifest, Plan, Ref
 from kvtier.plan.notices import Notice
 
@@ -18,13 +18,15 @@ def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     """The next step of the teardown; the pool is let go when nothing that must go is left.
 
     Case 1: engines are there -> delete them, wait until they are gone.
-    Case 2: the claim must go (Delete) -> switch its volume to Delete, delete the claim, wait.
+    Case 2: the claim must go (Delete, or it never got a volume) -> switch its volume to Delete, delete it, wait.
     Case 3: cluster-wide objects are there -> delete them, wait.
     Case 4: nothing is left -> release the finalizer.
     Case 5: what is left has not gone for 30 minutes -> release it all the same, and say what stays behind.
     """
     for kinds in _ORDER:
-        left = sorted(key for key in observed.children if key[0] in kinds and _must_go(key[0], pool))
+        left = sorted(
+            key for key, obj in observed.children.items() if key[0] in kinds and _must_go(key[0], obj, pool)
+        )
         if left and _overdue(pool, now):
             return Plan(finalizer=False, notices=(_gave_up(left),))
         if left:
@@ -44,8 +46,11 @@ def _gave_up(left: list[tuple[str, str]]) -> Notice:
     )
 
 
-def _must_go(kind: str, pool: KVCachePool) -> bool:
-    return kind != "PersistentVolumeClaim" or pool.spec.deletion_policy == "Delete"
+def _must_go(kind: str, obj: Object, pool: KVCachePool) -> bool:
+    """Whether an object goes with the pool. A claim without a volume holds no data that could be retained."""
+    if kind != "PersistentVolumeClaim" or pool.spec.deletion_policy == "Delete":
+        return True
+    return not obj["spec"].get("volumeName")
 
 
 def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], now: str) -> Plan:
@@ -74,9 +79,16 @@ def _retained(tier: TierStatus, pool: KVCachePool) -> TierStatus:
 
 
 def volumes_to_delete(observed: Observed, left: Iterable[tuple[str, str]]) -> tuple[Manifest, ...]:
-    """The volumes of claims that go, with the reclaim policy that lets the driver delete the instance."""
+    """The volumes of claims that go, with the reclaim policy that lets the driver delete the instance.
+
+    A claim that is on its way out has had that written before: the applier deletes nothing before all
+    applies have succeeded.
+    """
+    claims = [observed.children[key] for key in left if key[0] == "PersistentVolumeClaim"]
     volumes = [
-        observed.children[key]["spec"].get("volumeName") for key in left if key[0] == "PersistentVolumeClaim"
+        claim["spec"].get("volumeName")
+        for claim in claims
+        if claim.get("status", {}).get("phase") == "Bound" and not claim["metadata"].get("deletionTimestamp")
     ]
     return tuple(
         {

@@ -1,8 +1,7 @@
 """Transition times of conditions."""
 
-from unit.tables import table
-
 from kvtier.api.conditions import Condition, false, stamp, true, unknown
+from unit.tables import table
 
 OLD, NEW = "2026-11-29T10:00:00Z", "2026-11-29T12:00:00Z"
 
@@ -26,12 +25,22 @@ def _at(condition: Condition, time: str | None) -> Condition:
             OLD,
         ),
         "another status moves the time": ([_at(true("Ready", "A"), OLD)], false("Ready", "A", ""), NEW),
-        "Unknown is a status of its own": ([_at(false("Ready", "A", ""), OLD)], unknown("Ready", "A", ""), NEW),
-        "another type's time is not this one's": ([_at(true("StorageReady", "A"), OLD)], true("Ready", "A"), NEW),
+        "Unknown is a status of its own": (
+            [_at(false("Ready", "A", ""), OLD)],
+            unknown("Ready", "A", ""),
+            NEW,
+        ),
+        "another type's time is not this one's": (
+            [_at(true("StorageReady", "A"), OLD)],
+            true("Ready", "A"),
+            NEW,
+        ),
         "a condition that had no time gets one": ([_at(true("Ready", "A"), None)], true("Ready", "A"), NEW),
     },
 )
-def test_a_transition_time_moves_only_with_the_status(old: list[Condition], new: Condition, time: str) -> None:
+def test_a_transition_time_moves_only_with_the_status(
+    old: list[Condition], new: Condition, time: str
+) -> None:
     (stamped,) = stamp([new], old, generation=7, now=NEW)
     assert stamped == new.model_copy(update={"observed_generation": 7, "last_transition_time": time})
 

@@ -2,10 +2,10 @@
 
 import pytest
 import yaml
-from unit.builders import document, merged, model
-from unit.tables import table
 
 from kvtier.api.load import LoadError, load
+from unit.builders import document, merged, model
+from unit.tables import table
 
 
 def _file(*documents: object) -> str:

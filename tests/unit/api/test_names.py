@@ -22,7 +22,9 @@ def test_a_derived_name_is_a_dns_label_within_its_limit(namespace: str, name: st
     assert len(derived) <= limit
 
 
-@given(st.lists(st.lists(POOL_NAMES, min_size=1, max_size=3).map(tuple), unique=True, min_size=2, max_size=20))
+@given(
+    st.lists(st.lists(POOL_NAMES, min_size=1, max_size=3).map(tuple), unique=True, min_size=2, max_size=20)
+)
 def test_different_inputs_have_different_names(inputs: list[tuple[str, ...]]) -> None:
     assert len({derive(*parts) for parts in inputs}) == len(inputs)
 

@@ -1,10 +1,18 @@
 """Which nodes a pool's engines ask for."""
 
+from kvtier.api.placement import (
+    ACCELERATOR,
+    COMPUTE_CLASS,
+    LOCAL_SSD,
+    ZONE,
+    compute_class,
+    fits,
+    node_selector,
+    zones,
+)
+from kvtier.api.v1alpha1 import KVCachePool
 from unit.builders import node, pool
 from unit.tables import table
-
-from kvtier.api.placement import ACCELERATOR, COMPUTE_CLASS, LOCAL_SSD, ZONE, compute_class, fits, node_selector, zones
-from kvtier.api.v1alpha1 import KVCachePool
 
 EXISTING = pool(nodePool={"provisioner": "Existing", "nodeSelector": {"team": "search"}})
 

@@ -3,9 +3,9 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.tables import table
 
 from kvtier.api.quantities import GIB, canonical, gib, parse
+from unit.tables import table
 
 
 @table(
@@ -59,7 +59,9 @@ def test_a_canonical_spelling_is_the_same_number_of_bytes(size: int) -> None:
     assert parse(canonical(size)) == size
 
 
-@given(st.integers(min_value=0, max_value=9_999), st.sampled_from(["", "k", "M", "G", "Ki", "Mi", "Gi", "Ti"]))
+@given(
+    st.integers(min_value=0, max_value=9_999), st.sampled_from(["", "k", "M", "G", "Ki", "Mi", "Gi", "Ti"])
+)
 def test_spelling_canonically_twice_changes_nothing(number: int, unit: str) -> None:
     once = canonical(parse(f"{number}{unit}"))
     assert canonical(parse(once)) == once

@@ -7,11 +7,11 @@ from typing import Any
 
 import pytest
 from pydantic import BaseModel, ValidationError
-from unit.builders import document, model
-from unit.tables import table
 
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1 import KVCachePool
+from unit.builders import document, model
+from unit.tables import table
 
 
 def _lustre(throughput: int, capacity: str) -> dict[str, Any]:

@@ -2,11 +2,10 @@
 
 from typing import Any
 
-from unit.builders import merged
-from unit.tables import table
-
 from kvtier.facts.cluster import Parts, node
 from kvtier.facts.model import LUSTRE_DRIVER, Node
+from unit.builders import merged
+from unit.tables import table
 
 NODE: dict[str, Any] = {
     "metadata": {"name": "gpu-1", "labels": {"topology.kubernetes.io/zone": "us-central1-a"}},
@@ -19,7 +18,10 @@ NODE: dict[str, Any] = {
         "conditions": [{"type": "MemoryPressure", "status": "False"}, {"type": "Ready", "status": "True"}],
     },
 }
-REGISTERED = {"metadata": {"name": "gpu-1"}, "spec": {"drivers": [{"name": "other"}, {"name": LUSTRE_DRIVER}]}}
+REGISTERED = {
+    "metadata": {"name": "gpu-1"},
+    "spec": {"drivers": [{"name": "other"}, {"name": LUSTRE_DRIVER}]},
+}
 UNREGISTERED = {"metadata": {"name": "gpu-1"}, "spec": {"drivers": None}}
 DRIVER = {"metadata": {"name": LUSTRE_DRIVER}}
 

@@ -3,11 +3,11 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.tables import table
 
 from kvtier.data import table as data
 from kvtier.facts import versions
 from kvtier.facts.versions import GKEVersion, parse
+from unit.tables import table
 
 
 @table(

@@ -114,9 +114,10 @@ def _capacity_rule(tier: int, limit: Limits) -> Rule:
     # Not quantity().asInteger(): it gives up on sizes such as 10008000Gi.
     gib = "int(self.capacity.replace('Gi', ''))"
     step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.stepAbove})"
+    above = f", and of {limit.stepAbove}Gi above {limit.threshold}Gi" if limit.threshold < limit.max else ""
     return Rule(
         message=f"capacity at {tier} MBps per TiB must be a multiple of {limit.step}Gi "
-        f"between {limit.min}Gi and {limit.max}Gi, and of {limit.stepAbove}Gi above {limit.threshold}Gi",
+        f"between {limit.min}Gi and {limit.max}Gi{above}",
         cel=f"self.throughputPerTiB != {tier} || !self.capacity.endsWith('Gi') || "
         f"({gib} >= {limit.min} && {gib} <= {limit.max} && {gib} % {step} == 0)",
         holds=lambda lustre: lustre.throughput_per_tib != tier or limit.allows(lustre.capacity.bytes),

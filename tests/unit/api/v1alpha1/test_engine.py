@@ -1,10 +1,9 @@
 """Flags and images of the engine."""
 
-from unit.builders import model, pool
-from unit.tables import table
-
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.api.v1alpha1.engine import MANAGED_FLAGS, managed_flag
+from unit.builders import model, pool
+from unit.tables import table
 
 
 @table(

@@ -6,12 +6,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from unit.builders import pool
-from unit.tables import table
 
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1.lustre import Limits, limits
 from kvtier.data import table as data
+from unit.builders import pool
+from unit.tables import table
 
 TIERS: dict[int, dict[str, int]] = data("lustre_tiers")["tiers"]
 EVERY_TIER = pytest.mark.parametrize("tier", TIERS)

@@ -1,0 +1,120 @@
+"""`python -m testbed.demo`: watch a pool come up, change and go on a simulated GKE cluster."""
+
+import argparse
+import io
+import sys
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
+from functools import partial
+
+import requests
+import yaml
+from rich.console import Console
+
+from testbed import binaries, operator_process, population
+from testbed.cluster import Cluster
+from testbed.controlplane import ControlPlane
+from testbed.demo_guard import guarded
+from testbed.demo_story import SAMPLE, Story, StoryError, Times
+from testbed.demo_view import View, view
+from testbed.kube import ApiError
+from testbed.process import Component
+from testbed.waiting import eventually
+
+_SIMULATED = "A real Kubernetes control plane; simulated: the GKE nodes and Managed Lustre. No GPU, no cloud."
+_NEXT = (
+    ("make demo KEEP=1", "the same, left running for your own kubectl"),
+    (f".venv/bin/kvtier render -f {SAMPLE}", "the objects, without a cluster"),
+    (f".venv/bin/kvtier check -f {SAMPLE}", "can your cluster run it?"),
+)
+_FAILURES = (RuntimeError, AssertionError, ApiError, requests.RequestException)
+
+
+def main() -> int:
+    """Exit code 0: all was seen; 1: something did not happen; 128 + N: signal N ended it, 130 for Ctrl-C."""
+    options = _options()
+    if isinstance(sys.stdout, io.TextIOWrapper):
+        sys.stdout.reconfigure(errors="replace", line_buffering=True)
+    code = guarded(partial(_run, options))
+    if code > 128:
+        print("\nkvtier demo: interrupted; its processes have ended and its files are gone")
+    return code
+
+
+def _options() -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m testbed.demo", description=__doc__)
+    parser.add_argument("--keep", action="store_true", help="after the edit, stay up until Ctrl-C")
+    seconds = partial(parser.add_argument, type=float, metavar="N")
+    seconds("--seconds-lustre", default=5.0, help="how long Lustre takes to create and to grow (%(default)g)")
+    seconds("--patience", default=120.0, help="seconds to wait for each step before giving up (%(default)g)")
+    return parser.parse_args()
+
+
+def _run(options: argparse.Namespace) -> int:
+    failed = True
+    try:
+        binaries.ensure()
+        told = view(Console(highlight=False))
+        try:
+            _tell(options, told)
+            failed = False
+        finally:
+            told.close(leave=failed)
+    except _FAILURES as error:
+        print(f"kvtier demo: {error}", file=sys.stderr)
+    return int(failed)
+
+
+def _tell(options: argparse.Namespace, told: View) -> None:
+    times = Times()
+    told.say(_SIMULATED, "bold")
+    with ExitStack() as running:
+        told.say("Starting etcd, API server, controllers, scheduler, and a CSI driver like Managed Lustre's.")
+        with times.measured("control plane and its nodes ready"):
+            cluster = running.enter_context(ControlPlane())
+        told.say("Installing the CRD and the operator's RBAC; the operator runs as its own service account.")
+        with times.measured("CRD and RBAC installed, operator leading"):
+            operator = running.enter_context(_operator(cluster, options.patience))
+        cluster.lustre.configure(options.seconds_lustre, options.seconds_lustre)
+        _acts(Story(cluster, operator, told, times, options.patience), options.keep)
+        told.close()
+        told.say("Ending the cluster.")
+    told.say(_summary(times))
+
+
+@contextmanager
+def _operator(cluster: Cluster, patience: float) -> Iterator[Component]:
+    """The operator, which leads; its CRD and RBAC are installed."""
+    files = sorted((operator_process.ROOT / "crds").glob("*.yaml"))
+    population.install_definitions(cluster.kube, [yaml.safe_load(path.read_text()) for path in files])
+    operator_process.install(cluster.kube)
+    with operator_process.operator(cluster) as operator:
+        try:
+            eventually(partial(_leads, cluster, operator), patience)
+        except AssertionError:
+            raise StoryError(operator.explain(f"has not become the leader in {patience:g} s")) from None
+        yield operator
+
+
+def _leads(cluster: Cluster, operator: Component) -> bool:
+    operator.require_alive()
+    leases = cluster.kube.list("coordination.k8s.io/v1", "Lease", operator_process.NAMESPACE)
+    return any(lease["spec"].get("holderIdentity") for lease in leases)
+
+
+def _acts(story: Story, keep: bool) -> None:
+    story.creation()
+    story.edit()
+    if keep:
+        story.stay()
+    story.deletion()
+
+
+def _summary(times: Times) -> str:
+    took = [f"  {what:<42}{seconds:6.1f} s" for what, seconds in times.items()]
+    ideas = [f"  {command:<66}{what}" for command, what in _NEXT]
+    return "\n".join(["What took how long:", *took, "What to try next:", *ideas])
+
+
+if __name__ == "__main__":
+    sys.exit(main())

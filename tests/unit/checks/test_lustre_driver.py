@@ -1,0 +1,57 @@
+"""The Lustre CSI add-on and its registration on the nodes."""
+
+from typing import Any
+
+from kvtier.checks.lustre_driver import check
+from kvtier.facts.model import Facts
+from unit.builders import facts, node, pool
+from unit.tables import table
+from unit.verdicts import assert_verdict
+
+POOL = pool()
+ONE, TWO = node(POOL, "gpu-1"), node(POOL, "gpu-2")
+ELSEWHERE = node(POOL, "cpu-1", labels={"topology.kubernetes.io/zone": "us-east1-b"})
+
+
+@table(
+    "of, seen, verdict",
+    {
+        "a pool without Lustre needs no driver": (
+            pool(tiers={"lustre": None}),
+            facts(lustre_driver=False),
+            ("True", "NotNeeded", ""),
+        ),
+        "without a CSIDriver the add-on is off, and the message turns it on": (
+            POOL,
+            facts(ONE, lustre_driver=False),
+            ("False", "AddonDisabled", "--update-addons=LustreCsiDriver=ENABLED"),
+        ),
+        "no candidate has registered it: the nodes are older than the add-on": (
+            POOL,
+            facts(ONE, TWO, lustre_nodes=frozenset()),
+            ("False", "NotRegistered", "gpu-1, gpu-2 have not registered lustre.csi.storage.gke.io"),
+        ),
+        "one registered candidate is enough, and the late one is named": (
+            POOL,
+            facts(ONE, TWO, lustre_nodes=frozenset({"gpu-1"})),
+            ("True", "Enabled", "registered on 1 candidate nodes; not yet on gpu-2"),
+        ),
+        "all candidates have registered it": (
+            POOL,
+            facts(ONE, TWO),
+            ("True", "Enabled", "on 2 candidate nodes"),
+        ),
+        "a registration elsewhere does not count": (
+            POOL,
+            facts(ONE, ELSEWHERE, lustre_nodes=frozenset({"cpu-1"})),
+            ("False", "NotRegistered", "gpu-1 have not registered"),
+        ),
+        "without candidates the add-on itself decides": (
+            POOL,
+            facts(),
+            ("True", "Enabled", "on 0 candidate"),
+        ),
+    },
+)
+def test_lustre_driver(of: Any, seen: Facts, verdict: tuple[str, str, str]) -> None:
+    assert_verdict(check(of, seen), "LustreDriverEnabled", *verdict)

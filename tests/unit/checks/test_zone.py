@@ -1,0 +1,54 @@
+"""Engines near their Lustre instance."""
+
+from typing import Any
+
+from kvtier.api.placement import ZONE
+from kvtier.checks.zone import check
+from kvtier.facts.model import Facts
+from unit.builders import facts, node, pool
+from unit.tables import table
+from unit.verdicts import assert_verdict
+
+POOL = pool()
+EAST = node(POOL, labels={ZONE: "us-east1-b"})
+
+
+@table(
+    "of, seen, verdict",
+    {
+        "without Lustre every zone is right": (
+            pool(tiers={"lustre": None}, nodePool={"zones": ["us-east1-b"]}),
+            facts(),
+            ("True", "NotNeeded", ""),
+        ),
+        "engines follow the instance": (POOL, facts(node(POOL)), ("True", "Matched", "run in us-central1-a")),
+        "zones that leave out the instance's are refused, and what to add": (
+            pool(nodePool={"zones": ["us-east1-b", "us-east1-c"]}),
+            facts(),
+            (
+                "False",
+                "ZoneMismatch",
+                "is us-east1-b, us-east1-c, the Lustre instance is in us-central1-a: add",
+            ),
+        ),
+        "zones may be more than the instance's": (
+            pool(nodePool={"zones": ["us-central1-a", "us-central1-b"]}),
+            facts(),
+            ("True", "Matched", "us-central1-a, us-central1-b"),
+        ),
+        "nodes that match but are all elsewhere are a mistake": (
+            POOL,
+            facts(EAST),
+            ("False", "NoNodeInZone", "are in us-east1-b, none is in us-central1-a"),
+        ),
+        "nodes that do not tell their zone are elsewhere": (
+            POOL,
+            facts(node(POOL, labels={ZONE: None})),
+            ("False", "NoNodeInZone", "are in ?, none"),
+        ),
+        "one node in the zone is enough": (POOL, facts(EAST, node(POOL, "near")), ("True", "Matched", "")),
+        "no node at all is no mistake yet": (POOL, facts(), ("True", "Matched", "")),
+    },
+)
+def test_zone(of: Any, seen: Facts, verdict: tuple[str, str, str]) -> None:
+    assert_verdict(check(of, seen), "ZoneMatched", *verdict)

@@ -1,0 +1,115 @@
+"""Cache directories: another one for everything that changes cached bytes, the same one for all else."""
+
+import re
+from itertools import combinations
+from typing import Any
+
+import pytest
+
+from kvtier.api.v1alpha1 import ServedModel
+from kvtier.data import table as data
+from kvtier.engines.fingerprint import directory, fingerprint
+from unit.builders import model, pool
+from unit.tables import table
+
+LAYOUT_FLAGS: list[str] = data("engines")["versions"]["0.33"]["layoutFlags"]
+
+
+def _print(**changes: Any) -> str:
+    return fingerprint(ServedModel.model_validate(model(**changes)))
+
+
+def _with(*arguments: str) -> str:
+    return _print(extraArgs=list(arguments))
+
+
+CHANGES: dict[str, dict[str, Any]] = {
+    "another model": {"model": "meta-llama/Llama-3.1-8B"},
+    "another revision": {"revision": "0e9e39f"},
+    "yet another revision": {"revision": "main"},
+    "another element type": {"kvCacheDtype": "fp8"},
+    "another number of GPUs": {"tensorParallelSize": 4},
+    "quantization": {"extraArgs": ["--quantization", "fp8"]},
+    "another quantization": {"extraArgs": ["--quantization", "awq"]},
+    "another type of the weights": {"extraArgs": ["--dtype=bfloat16"]},
+    "another block size": {"extraArgs": ["--block-size", "32"]},
+    "pipeline stages": {"extraArgs": ["-pp", "2"]},
+    "other model settings": {"extraArgs": ['--hf-overrides={"rope_theta": 1}']},
+    "other model settings, key by key": {"extraArgs": ["--hf-overrides.rope_theta", "1"]},
+    "another value of one key": {"extraArgs": ["--hf-overrides.rope_theta", "2"]},
+    "another attention kernel": {"extraArgs": ["--attention-backend", "FLASHINFER"]},
+}
+
+
+@table("change", CHANGES)
+def test_it_changes_with(change: dict[str, Any]) -> None:
+    assert _print(**change) != _print()
+
+
+def test_no_two_changes_share_a_directory() -> None:
+    prints = {name: _print(**change) for name, change in CHANGES.items()}
+    assert [pair for pair in combinations(prints, 2) if prints[pair[0]] == prints[pair[1]]] == []
+
+
+@table(
+    "change",
+    {
+        "the name of the model in the pool": {"name": "other"},
+        "replicas": {"replicas": 5},
+        "autoscaling": {"autoscaling": {}},
+        "the share of GPU memory": {"gpuMemoryUtilization": 0.5},
+        "sequences per step": {"maxNumSeqs": 7},
+        "tokens per step": {"maxNumBatchedTokens": 7000},
+        "the longest context": {"maxModelLen": 1000},
+        "the image, which holds the same version": {"engine": {"image": "mirror/vllm:v0.33.2"}},
+        "the Secret of the token": {"tokenSecretRef": {"name": "hf"}},
+        "variables": {"env": [{"name": "A", "value": "--dtype"}]},
+        "CPU and memory": {"resources": {"cpu": 64, "memory": "1Ti"}},
+        "flags that change no bytes": {"extraArgs": ["--enforce-eager", "--swap-space=4", "plain", "-"]},
+    },
+)
+def test_it_does_not_change_with(change: dict[str, Any]) -> None:
+    assert _print(**change) == _print()
+
+
+@pytest.mark.parametrize("flag", LAYOUT_FLAGS)
+def test_every_layout_flag_counts_in_every_spelling(flag: str) -> None:
+    dashes = "--" if flag.startswith("--") else "-"
+    underscored = dashes + flag.removeprefix(dashes).replace("-", "_")
+    spellings = [(flag, "1"), (f"{flag}=1",), (underscored, "1"), (f"{flag}.key", "1")]
+    assert _print() not in [_with(*spelling) for spelling in spellings]
+
+
+@pytest.mark.parametrize("flag", [flag for flag in LAYOUT_FLAGS if flag.startswith("--")])
+def test_an_abbreviated_layout_flag_counts(flag: str) -> None:
+    assert _with(f"{flag[:-1]}=1") != _print()
+
+
+def test_a_flag_of_one_letter_counts_with_its_value_attached() -> None:
+    assert _with("-qfp8", "--enforce-eager") == _with("-q=fp8") == _with("-q", "fp8")
+
+
+def test_a_value_counts_the_same_behind_an_equals_sign_and_alone() -> None:
+    assert _with("--dtype", "half") == _with("--dtype=half")
+    assert _with("--hf_overrides", "{}") == _with("--hf-overrides={}")
+
+
+def test_the_order_of_different_flags_does_not_count() -> None:
+    assert _with("--dtype=half", "--block-size=32") == _with("--block-size=32", "--dtype=half")
+
+
+def test_of_a_flag_that_stands_twice_the_order_counts() -> None:
+    assert _with("--dtype=half", "--dtype=float") != _with("--dtype=float", "--dtype=half")
+
+
+def test_a_flag_at_the_end_has_no_value() -> None:
+    assert _with("--dtype") != _with("--dtype", "half")
+
+
+def test_a_directory_belongs_to_one_pool_and_model() -> None:
+    of = pool(models=[model(), model(name="other", model="other/model")])
+    one, other = (directory(of, served) for served in of.spec.models)
+    assert re.fullmatch(r"team-a/chat/[0-9a-f]{16}", one)
+    assert one != other
+    assert directory(pool(metadata={"namespace": "team-b"}), of.spec.models[0]) != one
+    assert directory(pool(metadata={"name": "more"}), of.spec.models[0]) != one

@@ -1,0 +1,19 @@
+"""The budget of the startup probe."""
+
+from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures
+from unit.builders import pool
+from unit.tables import table
+
+
+@table(
+    "capacity, load_seconds, seconds",
+    {
+        "loading the model takes its time": (None, 1800, 1800),
+        "pinning the CPU tier adds a tenth of a second per GiB": ("1000Gi", 1800, 1900),
+        "a part of a period counts as a whole one": ("1Gi", 1800, 1810),
+        "decimal sizes count as what they are": ("1000G", 0, 100),
+    },
+)
+def test_startup_failures(capacity: str | None, load_seconds: int, seconds: int) -> None:
+    tiers = {"cpu": {"capacity": capacity} if capacity else None, "lustre": None}
+    assert startup_failures(pool(tiers=tiers), load_seconds, 0.1) * PERIOD_SECONDS == seconds

@@ -1,0 +1,9 @@
+"""Conditions compared with what a table says of them."""
+
+from kvtier.api.conditions import Condition
+
+
+def assert_verdict(condition: Condition, type_: str, status: str, reason: str, words: str) -> None:
+    """The condition has this type, status and reason, and a message with these words."""
+    assert (condition.type, condition.status, condition.reason) == (type_, status, reason), condition.message
+    assert words in condition.message
