@@ -1,41 +1,33 @@
 """The operator, for tests that want pools to be reconciled."""
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import Any
 
 import pytest
-import yaml
 
-from testbed import operator_process
+from testbed import gke_documents, operator_process
 from testbed.cluster import Cluster
-from testbed.kube import Kube, Object
-from testbed.pools import Pools
+from testbed.gke_api import GKEApi
+from testbed.kube import Kube
+from testbed.pools import NETWORK, OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.process import Component
-
-SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"
 
 
 @pytest.fixture(scope="session")
 def operator(control_plane: Cluster) -> Iterator[Component]:
-    """A replica of the operator for this worker; one of all workers' replicas leads."""
+    """A replica of the operator for this worker; one of all workers' replicas leads.
+
+    Each asks its own worker's GKE API, so all of them know the same clusters.
+    """
     operator_process.install(control_plane.kube)
-    with operator_process.operator(control_plane) as process:
-        yield process
+    with GKEApi() as api:
+        for cluster, network in ((SAME_NETWORK, NETWORK), (OTHER_NETWORK, f"{NETWORK}-other")):
+            name = "projects/{project}/locations/{location}/clusters/{name}".format(**cluster)
+            api.put(name, gke_documents.cluster(network))
+        with operator_process.operator(control_plane, KVTIER_GKE_ENDPOINT=api.url) as process:
+            yield process
 
 
 @pytest.fixture
 def pools(kube: Kube, namespace: str) -> Pools:
     """The pools of the test's namespace."""
     return Pools(kube, namespace)
-
-
-@pytest.fixture
-def sample() -> Any:
-    """A sample pool by its file's name, as a manifest."""
-
-    def read(name: str) -> Object:
-        found: Object = yaml.safe_load((SAMPLES / f"{name}.yaml").read_text())
-        return found
-
-    return read

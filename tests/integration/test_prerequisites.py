@@ -6,7 +6,7 @@ import pytest
 
 from testbed import gke, population
 from testbed.kube import Kube
-from testbed.pools import Pools
+from testbed.pools import OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -122,6 +122,27 @@ def test_the_network_is_unknown_without_the_clusters_name(pools: Pools) -> None:
     pools.create("network")
     found = pools.wait("network", "NetworkMatched", "Unknown", "ClusterNotGiven")
     assert "spec.cluster" in found["message"]
+
+
+def test_the_clusters_own_network_is_matched_through_the_gke_api(pools: Pools) -> None:
+    pools.create("network", cluster=SAME_NETWORK, strict=True)
+    pools.wait("network", "NetworkMatched", "True", "SameNetwork")
+    pools.wait("network")
+
+
+def test_nothing_is_made_for_an_instance_in_another_network(pools: Pools) -> None:
+    pools.create("network", cluster=OTHER_NETWORK)
+    pools.wait("network", "NetworkMatched", "False", "OtherNetwork")
+    pools.wait("network", "StorageReady", "False", "PrerequisitesNotMet")
+    assert pools.children(*CLAIM) == []
+    assert pools.children(*DEPLOYMENT) == []
+
+
+def test_a_cluster_that_the_gke_api_does_not_know_is_unknown_with_the_way_out(pools: Pools) -> None:
+    pools.create("network", cluster=SAME_NETWORK | {"name": "nowhere"})
+    found = pools.wait("network", "NetworkMatched", "Unknown")
+    assert "spec.cluster" in found["message"]
+    pools.wait("network")
 
 
 def test_engines_run_in_a_namespace_that_enforces_the_restricted_profile(pools: Pools, kube: Kube) -> None:

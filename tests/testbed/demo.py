@@ -23,9 +23,9 @@ from testbed.waiting import eventually
 
 _SIMULATED = "A real Kubernetes control plane; simulated: the GKE nodes and Managed Lustre. No GPU, no cloud."
 _NEXT = (
-    ("make demo KEEP=1", "the same, left running for your own kubectl"),
-    (f".venv/bin/kvtier render -f {SAMPLE}", "the objects, without a cluster"),
-    (f".venv/bin/kvtier check -f {SAMPLE}", "can your cluster run it?"),
+    ("leave it running", "make demo KEEP=1"),
+    ("see its objects", f".venv/bin/kvtier render -f {SAMPLE}"),
+    ("ask your cluster", f".venv/bin/kvtier check -f {SAMPLE}"),
 )
 _FAILURES = (RuntimeError, AssertionError, ApiError, requests.RequestException)
 
@@ -112,7 +112,7 @@ def _acts(story: Story, keep: bool) -> None:
 
 def _summary(times: Times) -> str:
     took = [f"  {what:<42}{seconds:6.1f} s" for what, seconds in times.items()]
-    ideas = [f"  {command:<66}{what}" for command, what in _NEXT]
+    ideas = [f"  {what:<18}{command}" for what, command in _NEXT]
     return "\n".join(["What took how long:", *took, "What to try next:", *ideas])
 
 

@@ -8,7 +8,7 @@ from testbed.kube import Object
 _STYLES = {"True": "green", "False": "yellow", "Unknown": "dim"}
 _PHASES = {"Ready": "bold green", "Blocked": "bold red", "Degraded": "bold red"}
 _WRITES = 4
-_MESSAGE_COLUMN = 31
+_MESSAGE_COLUMN = 32
 Lines = list[Text]
 
 
@@ -27,7 +27,7 @@ def _head(scene: Scene, awaited: str, seconds: float, width: int) -> Lines:
     )
     right = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
     left.pad_right(max(2, width - len(left) - len(right)))
-    return [Text("─" * width, "dim"), left.append(right, "dim"), Text(f"waiting until {awaited}", "dim")]
+    return [Text("─" * width, "dim"), left.append(right, "dim"), Text(f"waiting for {awaited}", "dim")]
 
 
 def _conditions(conditions: list[Object], width: int) -> Lines:
@@ -45,7 +45,7 @@ def _condition(condition: Object, width: int) -> Text:
     status, message = condition["status"], condition.get("message") or condition["reason"]
     return Text.assemble(
         f"  {condition['type']:<20} ",
-        (f"{status:<8}", _STYLES[status]),
+        (f"{status:<9}", _STYLES[status]),
         _shortened(message, width - _MESSAGE_COLUMN),
     )
 

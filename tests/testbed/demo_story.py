@@ -47,7 +47,7 @@ class Story:
     def creation(self) -> None:
         """The sample becomes storage, then engines and nodes."""
         self._kubectl(f"apply -f {SAMPLE}")
-        self._view.say("To create Lustre takes seconds here, but tens of minutes on Google Cloud.")
+        self._view.say("Lustre takes seconds here, and tens of minutes on Google Cloud.")
         with self._times.measured("pool applied -> Lustre bound"):
             self._await(
                 "the Lustre claim to be bound", lambda scene: _states(scene, "PVC") == ["Bound, 18000Gi"]

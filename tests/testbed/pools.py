@@ -8,6 +8,9 @@ from testbed.waiting import eventually
 
 API = ("kvtier.dev/v1alpha1", "KVCachePool")
 NETWORK = "projects/testbed-project/global/networks/default"
+# Clusters that the GKE API of the tests knows (tests/integration/conftest.py).
+SAME_NETWORK = {"project": "testbed-project", "location": "us-central1", "name": "same-network"}
+OTHER_NETWORK = SAME_NETWORK | {"name": "other-network"}
 
 SPEC: Object = {
     "tiers": {

@@ -78,7 +78,7 @@ class KubeClient(Protocol):
     async def list(
         self, resource: Resource, namespace: str | None = None, selector: str = ""
     ) -> list[Object] | None:
-        """All objects, page by page; None when the API server does not serve the resource."""
+        """All objects, page by page, each with apiVersion and kind; None when the resource is not served."""
 
     async def apply(self, resource: Resource, manifest: Object) -> Object:
         """Server-side apply by kvtier's field manager, taking over fields that others set."""

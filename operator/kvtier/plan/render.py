@@ -50,6 +50,7 @@ def _template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.globals.clear()  # else a missing `namespace` would be Jinja's function of that name
     return environment.get_template(f"{name}.yaml.j2")
 
 

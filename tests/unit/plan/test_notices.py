@@ -1,0 +1,47 @@
+"""Which changes of the status are worth an Event."""
+
+from unit.tables import table
+
+from kvtier.api.conditions import false, true
+from kvtier.api.v1alpha1 import PoolStatus
+from kvtier.plan.notices import Notice, notices
+
+NEVER = PoolStatus()
+READY = PoolStatus(phase="Ready", conditions=[true("Ready", "AllReady")])
+WITHOUT = PoolStatus(phase="Ready", conditions=[true("Ready", "WithoutSharedTier", "engines serve without it")])
+WAITING = PoolStatus(phase="Provisioning", conditions=[false("Ready", "Provisioning", "claim waits")])
+BLOCKED = PoolStatus(phase="Blocked", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
+OTHER = PoolStatus(phase="Blocked", conditions=[false("Ready", "WouldShrink", "it only grows")])
+DEGRADED = PoolStatus(phase="Degraded", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
+
+
+@table(
+    "old, new, expected",
+    {
+        "becoming ready is told": (WAITING, READY, [Notice("Normal", "Ready", "all tiers and models are ready")]),
+        "being ready at first sight is told": (
+            NEVER,
+            READY,
+            [Notice("Normal", "Ready", "all tiers and models are ready")],
+        ),
+        "staying ready is not": (READY, READY, []),
+        "ready in another way is told in its own words": (
+            READY,
+            WITHOUT,
+            [Notice("Normal", "Ready", "engines serve without it")],
+        ),
+        "what blocks a pool is told": (NEVER, BLOCKED, [Notice("Warning", "AddonDisabled", "enable the add-on")]),
+        "it is told once": (BLOCKED, BLOCKED, []),
+        "another reason is told again": (BLOCKED, OTHER, [Notice("Warning", "WouldShrink", "it only grows")]),
+        "what degrades a ready pool is told": (
+            READY,
+            DEGRADED,
+            [Notice("Warning", "AddonDisabled", "enable the add-on")],
+        ),
+        "progress is not told": (NEVER, WAITING, []),
+        "progress after a block is not told": (BLOCKED, WAITING, []),
+        "a status without Ready tells nothing": (READY, NEVER, []),
+    },
+)
+def test_notices(old: PoolStatus, new: PoolStatus, expected: list[Notice]) -> None:
+    assert notices(old, new) == expected

@@ -1,0 +1,23 @@
+"""What is swept after a pool that is gone."""
+
+from unit.builders import claim, deployment, live, manifest, pool
+
+from kvtier.plan.model import Ref
+from kvtier.plan.orphans import orphans
+
+POOL = pool()
+CLASS, NODES = manifest(POOL, "StorageClass"), manifest(POOL, "ComputeClass")
+
+
+def test_cluster_wide_children_go_and_data_stays() -> None:
+    children = [live(CLASS), live(NODES), claim(POOL), deployment(POOL)]
+    found = orphans({(one["kind"], one["metadata"]["name"]): one for one in children})
+    assert set(found) == {
+        Ref("StorageClass", CLASS["metadata"]["name"], "StorageClass-uid"),
+        Ref("ComputeClass", NODES["metadata"]["name"], "ComputeClass-uid"),
+    }
+
+
+def test_what_is_going_already_is_not_deleted_again() -> None:
+    going = live(CLASS, metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"})
+    assert orphans({("StorageClass", "any"): going}) == ()
