@@ -10,7 +10,7 @@ REFERENCE := docs/api-reference.md
 export PYTHONPATH := operator:tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test verify lint generate bench lock clean
+.PHONY: help demo test verify lint generate golden bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -46,6 +46,10 @@ lint: $(READY)
 generate: $(READY) ## Write the CRD and the API reference from the models
 	$(BIN)/kvtier crd > $(CRD)
 	$(BIN)/python -m kvtier.api.reference > $(REFERENCE)
+
+golden: $(READY) ## Accept the present manifests of the samples; a changed Pod template rolls every user's engines
+	@for file in manifests/samples/*.yaml; do \
+		$(BIN)/kvtier render -f $$file > tests/unit/plan/golden/$$(basename $$file); done
 
 bench: $(READY) ## Measure against the budgets; writes build/bench.json
 	@$(BIN)/python -m bench $(ARGS)

@@ -1,0 +1,235 @@
+"""The StorageClass and the claim of the shared tier."""
+
+from typing import Any
+
+import pytest
+from unit.builders import checks, claim, live, manifest, observed, pool, requesting
+from unit.tables import table
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Observed
+from kvtier.plan.model import Part
+from kvtier.plan.storage import plan_storage
+
+POOL = pool()
+CLASS = live(manifest(POOL, "StorageClass"))
+
+
+def _of(capacity: str) -> KVCachePool:
+    return pool(tiers={"lustre": {"capacity": capacity}})
+
+
+def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
+    return plan_storage(of, world, checks(**statuses))
+
+
+def _request(part: Part) -> str | None:
+    """What the planned claim asks for, None where no claim is planned."""
+    claims = [one for one in part.applies if one["kind"] == "PersistentVolumeClaim"]
+    return claims[0]["spec"]["resources"]["requests"]["storage"] if claims else None
+
+
+def test_a_pool_without_lustre_has_no_storage_and_nothing_to_say_about_it() -> None:
+    assert _plan(pool(tiers={"lustre": None}), observed(CLASS, claim(POOL))) == Part()
+
+
+def test_the_class_comes_before_the_claim_that_names_it() -> None:
+    part = _plan(POOL, observed())
+    assert [one["kind"] for one in part.applies] == ["StorageClass", "PersistentVolumeClaim"]
+    assert part.applies[1]["spec"]["storageClassName"] == part.applies[0]["metadata"]["name"]
+
+
+FAILED_SPEC = {"storageClassName": "another-class"}
+
+STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str | None], str | None]] = {
+    "a claim that is not there is made": (
+        POOL,
+        None,
+        ("False", "Creating", "the claim is being made"),
+        ("Waiting", None),
+        "18000Gi",
+    ),
+    "a claim that waits for its instance says how to watch it": (
+        POOL,
+        claim(POOL, "Pending"),
+        ("False", "Provisioning", "waits for its Lustre instance of 18000Gi; this takes tens of minutes"),
+        ("Provisioning", None),
+        "18000Gi",
+    ),
+    "a claim without a phase yet waits too": (
+        POOL,
+        claim(POOL, "Pending", status=None),
+        ("False", "Provisioning", "kubectl -n team-a describe pvc"),
+        ("Provisioning", None),
+        "18000Gi",
+    ),
+    "another capacity waits until a claim is bound, because Kubernetes refuses it before": (
+        _of("27000Gi"),
+        claim(POOL, "Pending"),
+        ("False", "Provisioning", "18000Gi"),
+        ("Provisioning", None),
+        "18000Gi",
+    ),
+    "a bound claim is ready": (
+        POOL,
+        claim(POOL),
+        ("True", "Bound", "is bound to 18000Gi"),
+        ("Bound", "18000Gi"),
+        "18000Gi",
+    ),
+    "a larger capacity is asked for, and Pods go on": (
+        _of("27000Gi"),
+        claim(POOL),
+        ("True", "Resizing", "is bound to 18000Gi and grows to 27000Gi; Pods go on"),
+        ("Resizing", "18000Gi"),
+        "27000Gi",
+    ),
+    "a claim that grows already is left to grow": (
+        _of("27000Gi"),
+        claim(POOL, spec=requesting("27000Gi")),
+        ("True", "Resizing", "grows to 27000Gi"),
+        ("Resizing", "18000Gi"),
+        "27000Gi",
+    ),
+    "a growth that is taken back stays asked for, because it cannot be taken back": (
+        POOL,
+        claim(POOL, spec=requesting("27000Gi")),
+        ("True", "GrowthAbandoned", "is bound to 18000Gi; it still asks for 27000Gi"),
+        ("Bound", "18000Gi"),
+        "27000Gi",
+    ),
+    "a growth that is taken back in part is asked for anew": (
+        _of("27000Gi"),
+        claim(POOL, spec=requesting("36000Gi")),
+        ("True", "Resizing", "grows to 27000Gi"),
+        ("Resizing", "18000Gi"),
+        "27000Gi",
+    ),
+    "a smaller capacity is never asked for": (
+        _of("9000Gi"),
+        claim(POOL),
+        ("True", "Bound", "is bound to 18000Gi"),
+        ("Bound", "18000Gi"),
+        "18000Gi",
+    ),
+    "an instance that came out larger keeps its request": (
+        POOL,
+        claim(POOL, capacity="18432Gi"),
+        ("True", "Bound", "is bound to 18432Gi"),
+        ("Bound", "18432Gi"),
+        "18000Gi",
+    ),
+    "a claim whose volume is gone says so": (
+        POOL,
+        claim(POOL, "Lost"),
+        ("False", "VolumeLost", "is gone: restore it or delete the claim"),
+        ("Provisioning", None),
+        "18000Gi",
+    ),
+    "a claim that somebody deletes says so": (
+        POOL,
+        claim(POOL, metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"}),
+        ("False", "ClaimDeleted", "goes when no Pod uses it any more"),
+        ("Bound", "18000Gi"),
+        "18000Gi",
+    ),
+    "a claim of another class is not touched": (
+        POOL,
+        claim(POOL, spec=FAILED_SPEC),
+        ("False", "ClaimMismatch", "was made for StorageClass another-class, the spec describes"),
+        ("Failed", "18000Gi"),
+        None,
+    ),
+}
+
+
+@table("of, found, condition, tier, size", STATES)
+def test_claim(
+    of: KVCachePool,
+    found: Any,
+    condition: tuple[str, str, str],
+    tier: tuple[str, str | None],
+    size: str | None,
+) -> None:
+    part = _plan(of, observed(CLASS, *([found] if found else [])))
+    (said,), (state,) = part.conditions, part.tiers
+    assert (said.type, said.status, said.reason) == ("StorageReady", *condition[:2])
+    assert condition[2] in said.message
+    assert (state.name, state.phase, state.capacity) == ("lustre", *tier)
+    assert _request(part) == size
+
+
+@pytest.mark.parametrize("size", ["18000Gi", f"{18000 * 1024}Mi", str(18000 * 2**30)])
+def test_the_same_size_in_another_unit_is_the_same_size(size: str) -> None:
+    part = _plan(POOL, observed(CLASS, claim(POOL, capacity=size, spec=requesting(size))))
+    assert part.conditions[0].reason == "Bound"
+    assert _request(part) == "18000Gi"
+
+
+IMMUTABLE: dict[str, dict[str, Any]] = {
+    "provisioner": {"provisioner": "other.example"},
+    "parameters": {"parameters": {"perUnitStorageThroughput": "250"}},
+    "reclaimPolicy": {"reclaimPolicy": "Delete"},
+    "volumeBindingMode": {"volumeBindingMode": "WaitForFirstConsumer"},
+}
+
+
+@pytest.mark.parametrize("field", IMMUTABLE)
+def test_a_class_that_differs_in_what_cannot_change_stops_every_write(field: str) -> None:
+    part = _plan(POOL, observed(live(CLASS, **IMMUTABLE[field]), claim(POOL)))
+    assert part.applies == ()
+    assert part.conditions[0].reason == "StorageClassImmutable"
+    assert f"differs in {field}, which Kubernetes does not let change: delete the class" in part.conditions[0].message
+    assert part.tiers[0].phase == "Failed"
+
+
+def test_a_class_that_differs_in_what_can_change_is_written() -> None:
+    part = _plan(POOL, observed(live(CLASS, allowVolumeExpansion=None), claim(POOL)))
+    assert [one["kind"] for one in part.applies] == ["StorageClass", "PersistentVolumeClaim"]
+
+
+@table(
+    "statuses, strict, message",
+    {
+        "a prerequisite that does not hold": (
+            {"LustreDriverEnabled": "False"},
+            False,
+            "nothing is created while LustreDriverEnabled is False",
+        ),
+        "a prerequisite that a strict pool cannot see": (
+            {"NetworkMatched": "Unknown"},
+            True,
+            "nothing is created while NetworkMatched is Unknown",
+        ),
+        "several are all named": (
+            {"ZoneMatched": "False", "CapacityValid": "False"},
+            False,
+            "ZoneMatched is False, CapacityValid is False",
+        ),
+    },
+)
+def test_no_storage_is_made_with(statuses: dict[str, str], strict: bool, message: str) -> None:
+    part = _plan(pool(strict=strict), observed(), **statuses)
+    assert part.applies == ()
+    assert (part.conditions[0].status, part.conditions[0].reason) == ("False", "PrerequisitesNotMet")
+    assert message in part.conditions[0].message
+    assert part.tiers[0].phase == "Waiting"
+
+
+@table(
+    "statuses",
+    {
+        "what cannot be seen": {"NetworkMatched": "Unknown"},
+        "the node image, which is the engines' matter": {"NodeImageSupported": "False"},
+        "a missing token, which is the engines' matter": {"CredentialsPresent": "False"},
+    },
+)
+def test_storage_is_made_in_spite_of(statuses: dict[str, str]) -> None:
+    assert len(_plan(POOL, observed(), **statuses).applies) == 2
+
+
+def test_a_claim_that_exists_is_not_touched_while_a_prerequisite_does_not_hold_but_told_as_it_is() -> None:
+    part = _plan(_of("9000Gi"), observed(CLASS, claim(POOL)), CapacityValid="False")
+    assert part.applies == ()
+    assert part.conditions[0].reason == "Bound"
+    assert part.tiers[0].capacity == "18000Gi"
