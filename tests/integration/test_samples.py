@@ -9,6 +9,7 @@ import yaml
 from testbed.cluster import Cluster
 from testbed.kube import Kube
 from testbed.pools import Pools
+from testbed.waiting import eventually
 
 SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"
 NAMES = sorted(path.stem for path in SAMPLES.glob("*.yaml"))
@@ -53,8 +54,12 @@ def test_kubectl_get_shows_a_pool_in_one_line(control_plane: Cluster, pools: Poo
     ],
 )
 def test_kubectl_explain_reads_well(control_plane: Cluster, field: str, says: str) -> None:
-    explained = " ".join(control_plane.kubectl("explain", field).stdout.split())
-    assert says in explained
+
+    def explained() -> bool:
+        # The API server publishes a new type's documentation a little after it serves the type.
+        return says in " ".join(control_plane.kubectl("explain", field, check=False).stdout.split())
+
+    eventually(explained)
 
 
 def test_every_field_has_a_description(control_plane: Cluster) -> None:

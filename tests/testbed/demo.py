@@ -2,6 +2,7 @@
 
 import argparse
 import io
+import signal
 import sys
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
@@ -21,7 +22,7 @@ from testbed.kube import ApiError
 from testbed.process import Component
 from testbed.waiting import eventually
 
-_SIMULATED = "A real Kubernetes control plane; simulated: the GKE nodes and Managed Lustre. No GPU, no cloud."
+_SIMULATED = "A real Kubernetes control plane, simulated GKE nodes and Managed Lustre. No GPU, no cloud."
 _NEXT = (
     ("leave it running", "make demo KEEP=1"),
     ("see its objects", f".venv/bin/kvtier render -f {SAMPLE}"),
@@ -37,7 +38,8 @@ def main() -> int:
         sys.stdout.reconfigure(errors="replace", line_buffering=True)
     code = guarded(partial(_run, options))
     if code > 128:
-        print("\nkvtier demo: interrupted; its processes have ended and its files are gone")
+        name = signal.Signals(code - 128).name
+        print(f"\nkvtier demo: ended by {name}; its processes have ended and its files are gone")
     return code
 
 

@@ -1,5 +1,7 @@
 """Lays a scene out as lines of a terminal: pure, one `Text` for each line, as many as fit."""
 
+import re
+
 from rich.text import Text
 
 from testbed.demo_scene import POOL, Row, Scene
@@ -13,10 +15,15 @@ Lines = list[Text]
 
 
 def lay_out(scene: Scene, awaited: str, seconds: float, width: int, height: int) -> Lines:
-    """The most telling lines that fit: first the operator's writes give way, then conditions that hold."""
+    """The most telling lines that fit: the operator's writes give way first, then conditions that hold."""
     head, objects, writes = _head(scene, awaited, seconds, width), _objects(scene.rows), _writes(scene.writes)
     every, briefly = _conditions(scene.conditions, width), _briefly(scene.conditions, width)
-    choices = [head + every + objects + writes, head + every + objects, head + briefly + objects]
+    choices = [
+        head + every + objects + writes,
+        head + every + objects,
+        head + briefly + objects,
+        head + objects,
+    ]
     fitting = [lines for lines in choices if len(lines) <= height]
     return (fitting or choices[-1:])[0][: max(height, 1)]
 
@@ -51,11 +58,11 @@ def _condition(condition: Object, width: int) -> Text:
 
 
 def _shortened(message: str, width: int) -> str:
-    """The message up to `width` characters, preferably up to the end of a clause."""
+    """The message in at most `width` characters, cut at the end of a clause where one ends late enough."""
     if len(message) <= width:
         return message
-    clause = message.partition("; ")[0]
-    return clause if len(clause) <= width else message[: width - 1].rstrip() + "…"
+    ends = [found.start() for found in re.finditer("[;:.] ", message[:width]) if found.start() >= width // 3]
+    return message[: max(ends, default=width) - 2 * (not ends)].rstrip() + " …"
 
 
 def _objects(rows: list[Row]) -> Lines:

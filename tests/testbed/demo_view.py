@@ -32,7 +32,7 @@ class View(Protocol):
 
 def view(console: Console) -> View:
     """A `Screen` on a terminal that can move its cursor, `Log` elsewhere."""
-    return Screen(console) if console.is_terminal and not console.is_dumb_terminal else Log(console)
+    return Screen(console) if console.file.isatty() and not console.is_dumb_terminal else Log(console)
 
 
 class _Narrator:
@@ -60,6 +60,11 @@ class Screen(_Narrator):
         super().__init__(console)
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._shown: tuple[Scene, str, int] | None = None
+        self._said_lines = 1  # what was said last stays in sight
+
+    def say(self, text: str, style: str = "") -> None:
+        super().say(text, style)
+        self._said_lines = 1 + text.count("\n")
 
     def show(self, scene: Scene, awaited: str) -> None:
         now = (scene, awaited, int(self._elapsed()))
@@ -67,7 +72,7 @@ class Screen(_Narrator):
             return
         self._shown = now
         size = self._console.size
-        lines = lay_out(*now, min(size.width, _COLUMNS) - 1, size.height - 1)
+        lines = lay_out(*now, min(size.width, _COLUMNS) - 1, size.height - self._said_lines - 1)
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
         self._live.start()
@@ -103,8 +108,9 @@ class Log(_Narrator):
             if self._told.get((kind, name)) != state:
                 message = messages.get(name) if kind == "condition" else None
                 self._tell(kind, f"{name}: {state}" + (f": {message}" if message else ""))
-        for kind, name in self._told.keys() - now.keys():
-            self._tell(kind, f"{name}: gone")
+        for kind, name in self._told:
+            if kind != "condition" and (kind, name) not in now:
+                self._tell(kind, f"{name}: gone")
         self._told = now
 
     def _tell(self, kind: str, text: str) -> None:

@@ -15,7 +15,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Versions against the gates of `data/gke_versions.yaml`; only Lustre has any."""
     if pool.spec.tiers.lustre is None:
         return true(GKE_VERSION_SUPPORTED, "NoGate", "the pool uses nothing that needs a certain GKE version")
-    running = versions.parse(facts.cluster.version)
+    running = versions.parse(facts.cluster.version) or _from_gke(facts)
     if running is None:
         return unknown(
             GKE_VERSION_SUPPORTED,
@@ -28,6 +28,11 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         or _nodes(candidates(pool, facts))
         or true(GKE_VERSION_SUPPORTED, "Supported", f"control plane {running}")
     )
+
+
+def _from_gke(facts: Facts) -> GKEVersion | None:
+    """The version that the GKE API tells, for an API server that does not name its own as GKE does."""
+    return versions.parse(facts.gke.version) if facts.gke and facts.gke.version else None
 
 
 def _control_plane(pool: KVCachePool, running: GKEVersion) -> Condition | None:

@@ -23,7 +23,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             "--image-type=COS_CONTAINERD",
         )
     if nodes:
-        return true(NODE_IMAGE_SUPPORTED, "COS", f"{len(nodes)} candidate nodes run COS")
+        return true(NODE_IMAGE_SUPPORTED, "COS", f"every candidate node runs COS ({len(nodes)})")
     if pool.spec.node_pool.provisioner == "ComputeClass":
         return true(NODE_IMAGE_SUPPORTED, "ComputeClassUsesCOS", "new nodes are made with cos_containerd")
     return unknown(

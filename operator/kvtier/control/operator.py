@@ -5,6 +5,7 @@ import logging
 import os
 import socket
 import time
+from contextlib import suppress
 from dataclasses import dataclass
 
 import kopf
@@ -22,6 +23,7 @@ from kvtier.kube.client import POOL, ApiError
 logger = logging.getLogger(__name__)
 
 _RETRY_SECONDS = 2.0
+_HEAD_START_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
@@ -49,7 +51,8 @@ class Operator:
         self._store = Store()
         self._queue: WorkQueue[Key] = WorkQueue()
         self._reconciler = Reconciler(client, self._store, GKEReader())
-        self._unverified: set[Key] | None = None
+        self._unverified: set[Key] = set()
+        self._all_verified = asyncio.Event()
         self._started = time.monotonic()
 
     async def run(self) -> None:
@@ -57,7 +60,7 @@ class Operator:
         await self._await_crd()
         stop = asyncio.Event()
         leading = asyncio.create_task(self._lead(stop))
-        handlers = watch.registry(self._client.api, self._store, self._queue)
+        handlers = watch.registry(self._client.api, self._store, self._queue, self._head_start)
 
         @kopf.on.cleanup(registry=handlers)
         async def stand_down(**_: object) -> None:
@@ -97,6 +100,7 @@ class Operator:
         resync = Resync(self._client, self._store, self._queue)
         await resync.until_done()
         self._unverified = self._store.everything()
+        self._verified()
         async with asyncio.TaskGroup() as group:
             group.create_task(resync.forever(self._options.resync_seconds))
             for _ in range(self._options.workers):
@@ -119,13 +123,20 @@ class Operator:
             self._queue.done(key, failed, retry_after)
             self._verified(key)
 
-    def _verified(self, key: Key) -> None:
-        """Log once when every pool that the first LIST found has been looked at."""
-        if self._unverified is None:
-            return
-        self._unverified.discard(key)
-        if not self._unverified:
-            self._unverified = None
+    async def _head_start(self) -> None:
+        """What a new leader has listed is verified before kopf lists and replays it all once more.
+
+        Who does not lead, or not soon, watches after a while.
+        """
+        with suppress(TimeoutError):
+            async with asyncio.timeout(_HEAD_START_SECONDS):
+                await self._all_verified.wait()
+
+    def _verified(self, *keys: Key) -> None:
+        """Note, and log once, that every pool that the first LIST found has been looked at."""
+        self._unverified.difference_update(keys)
+        if not self._unverified and not self._all_verified.is_set():
+            self._all_verified.set()
             logger.info("verified all pools %.2f s after the start", time.monotonic() - self._started)
 
 

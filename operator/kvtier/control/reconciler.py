@@ -2,6 +2,7 @@
 
 import logging
 from collections.abc import Callable
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
@@ -58,14 +59,21 @@ class Reconciler:
         if wanted.finalizer:
             await self._hold(pool, raw)
         refused = await self._applier.carry_out(wanted, pool.namespace, observed.children)
-        if wanted.status is not None:
-            status = with_failures(wanted.status, [failure for failure, _ in refused], pool.status, now)
+        after = self._replan(pool, observed, wanted, now)
+        if after.status is not None:
+            status = with_failures(after.status, [failure for failure, _ in refused], pool.status, now)
             await self._report(pool, raw, status, now)
         if refused:
             raise max((error for _, error in refused), key=lambda error: error.retry_after or 0.0)
         if not wanted.finalizer:
             await self._release(pool, wanted, now)
-        return wanted.requeue_after
+        return after.requeue_after if after.applies == wanted.applies else 0.0
+
+    def _replan(self, pool: KVCachePool, observed: Observed, wanted: Plan, now: str) -> Plan:
+        """The plan after the writes: their answers are in the store, so their events will bring nothing new."""
+        children = self._store.children(Key(pool.namespace, pool.name))
+        unchanged = children == observed.children
+        return wanted if unchanged else plan(pool, replace(observed, children=children), now)
 
     async def _observe(self, pool: KVCachePool) -> Observed:
         facts = Facts(

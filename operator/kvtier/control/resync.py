@@ -11,6 +11,7 @@ from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, ApiError, KubeClie
 
 logger = logging.getLogger(__name__)
 
+_SOON_SECONDS = 15.0
 SELECTOR = f"{LABEL_MANAGED_BY}=kvtier"
 
 
@@ -23,9 +24,15 @@ class Resync:
         self._queue = queue
 
     async def forever(self, seconds: float) -> None:
-        """Again and again; a failed attempt is only logged, because the store is still there."""
+        """Again and again; a failed attempt is only logged, because the store is still there.
+
+        The first comes soon: what was deleted between the LIST at the start and the beginning of the
+        watches is found by it alone.
+        """
+        delay = min(seconds, _SOON_SECONDS)
         while True:
-            await asyncio.sleep(seconds)
+            await asyncio.sleep(delay)
+            delay = seconds
             try:
                 await self.once()
             except ApiError as error:

@@ -4,6 +4,7 @@ No create or update handler, index, daemon or timer: each of them writes to obje
 itself (docs/design/reconcile.md).
 """
 
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 import kopf
@@ -11,18 +12,27 @@ from kubernetes.aio.client.api_client import ApiClient
 
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
+from kvtier.control.stateless import NoDiffs, NoProgress
 from kvtier.control.store import Key, Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, Resource
 
 _WATCHED = (POOL, *CHILDREN, *CLUSTER_FACTS)
+# kopf has a task per object until it was quiet for this long, and the task holds on to the object.
+_IDLE_SECONDS = 0.5
 
 
-def registry(api: ApiClient, store: Store, queue: WorkQueue[Key]) -> kopf.OperatorRegistry:
-    """Handlers that note every change and have the pools concerned looked at."""
+def registry(
+    api: ApiClient, store: Store, queue: WorkQueue[Key], head_start: Callable[[], Awaitable[None]]
+) -> kopf.OperatorRegistry:
+    """Handlers that note every change and have the pools concerned looked at.
+
+    kopf asks the API server for nothing before `head_start` is over.
+    """
     handlers = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=handlers)
     async def login(**_: Any) -> kopf.ConnectionInfo:
+        await head_start()
         return await _credentials(api)
 
     for resource in _WATCHED:
@@ -36,6 +46,9 @@ def settings() -> kopf.OperatorSettings:
     chosen.posting.enabled = False
     chosen.peering.standalone = True
     chosen.scanning.disabled = True
+    chosen.persistence.diffbase_storage = NoDiffs()
+    chosen.persistence.progress_storage = NoProgress()
+    chosen.queueing.idle_timeout = _IDLE_SECONDS
     chosen.watching.chunk_size = 500
     for resource in CHILDREN:
         chosen.watching.label_selectors[resource.group or "", resource.version, resource.plural] = SELECTOR

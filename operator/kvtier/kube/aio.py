@@ -62,7 +62,10 @@ class AioClient:
         self, resource: Resource, namespace: str | None = None, selector: str = ""
     ) -> list[Object] | None:
         objects: list[Object] = []
-        names = {"apiVersion": resource.api_version, "kind": resource.kind}  # a list leaves them out of its items
+        names = {
+            "apiVersion": resource.api_version,
+            "kind": resource.kind,
+        }  # a list leaves them out of its items
         query = {"limit": str(_PAGE), "labelSelector": selector}
         while True:
             page = await self._optional("GET", f"{resource.path(namespace)}?{urlencode(query)}")

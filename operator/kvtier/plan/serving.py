@@ -36,7 +36,8 @@ def plan_serving(
     applies: list[Manifest] = []
     for model in pool.spec.models:
         exists = observed.child("Deployment", model_name(pool, model)) is not None
-        if not waits or (exists and not spec_fault and _keeps_tier(pool, model, observed, with_lustre)):
+        allowed = not waits or (exists and not spec_fault)
+        if allowed and _keeps_tier(pool, model, observed, with_lustre):
             applies += [_deployment(pool, model, claim), _service(pool, model)]
     models = tuple(_status(pool, model, observed) for model in pool.spec.models)
     stuck = [reason for model in pool.spec.models for reason in _failures(pool, model, observed)]
@@ -129,4 +130,4 @@ def _condition(models: tuple[ModelStatus, ...], waits: list[str], stuck: list[st
     if missing:
         counts = ", ".join(f"{m.name} {m.ready_replicas}/{m.replicas}" for m in missing)
         return false(MODELS_READY, "Starting", f"Pods ready: {counts}")
-    return true(MODELS_READY, "AllReady", f"{len(models)} models ready")
+    return true(MODELS_READY, "AllReady", "every model has all its Pods ready")

@@ -144,7 +144,7 @@ def _bound_condition(lustre: LustreTier, claim: Object) -> Condition:
 
 def _tier(lustre: LustreTier, claim: Object | None, failed: bool = False) -> TierStatus:
     have = _capacity(claim)
-    if failed:
+    if failed or (claim and _phase(claim) == "Lost"):
         phase = "Failed"
     elif claim is None:
         phase = "Waiting"

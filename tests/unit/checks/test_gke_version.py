@@ -3,6 +3,7 @@
 from typing import Any
 
 from kvtier.checks.gke_version import check
+from kvtier.facts.model import GKECluster
 from unit.builders import facts, node, pool
 from unit.tables import table
 from unit.verdicts import assert_verdict
@@ -125,3 +126,10 @@ def test_nodes(nodes: list[Any], verdict: tuple[str, str, str]) -> None:
 def test_an_old_control_plane_is_told_before_old_nodes() -> None:
     old = node(POOL, kubelet_version="v1.30.0-gke.1")
     assert check(POOL, facts(old, version="v1.30.0-gke.1")).reason == "ControlPlaneTooOld"
+
+
+def test_the_gke_api_tells_the_version_that_the_api_server_does_not() -> None:
+    seen = facts(version="v1.35.6", gke=GKECluster(version="1.35.6-gke.1049000"))
+    assert_verdict(
+        check(POOL, seen), "GKEVersionSupported", "True", "Supported", "control plane 1.35.6-gke.1049000"
+    )

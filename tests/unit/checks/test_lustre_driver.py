@@ -3,12 +3,13 @@
 from typing import Any
 
 from kvtier.checks.lustre_driver import check
-from kvtier.facts.model import Facts
+from kvtier.facts.model import Facts, GKECluster
 from unit.builders import facts, node, pool
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
 POOL = pool()
+EXISTING = pool(nodePool={"provisioner": "Existing"})
 ONE, TWO = node(POOL, "gpu-1"), node(POOL, "gpu-2")
 ELSEWHERE = node(POOL, "cpu-1", labels={"topology.kubernetes.io/zone": "us-east1-b"})
 
@@ -26,30 +27,40 @@ ELSEWHERE = node(POOL, "cpu-1", labels={"topology.kubernetes.io/zone": "us-east1
             facts(ONE, lustre_driver=False),
             ("False", "AddonDisabled", "--update-addons=LustreCsiDriver=ENABLED"),
         ),
-        "no candidate has registered it: the nodes are older than the add-on": (
+        "an add-on that the GKE API shows as enabled is on its way": (
             POOL,
-            facts(ONE, TWO, lustre_nodes=frozenset()),
+            facts(ONE, lustre_driver=False, gke=GKECluster(lustre_addon=True)),
+            ("False", "AddonStarting", "within minutes"),
+        ),
+        "nodes of a ComputeClass are on their way and block nothing": (
+            POOL,
+            facts(ONE, lustre_nodes=frozenset()),
+            ("Unknown", "Registering", "gpu-1 have not registered"),
+        ),
+        "no existing candidate has registered it: the nodes are older than the add-on": (
+            EXISTING,
+            facts(node(EXISTING, "gpu-1"), node(EXISTING, "gpu-2"), lustre_nodes=frozenset()),
             ("False", "NotRegistered", "gpu-1, gpu-2 have not registered lustre.csi.storage.gke.io"),
         ),
         "one registered candidate is enough, and the late one is named": (
             POOL,
             facts(ONE, TWO, lustre_nodes=frozenset({"gpu-1"})),
-            ("True", "Enabled", "registered on 1 candidate nodes; not yet on gpu-2"),
+            ("True", "Enabled", "1 of 2 candidate nodes have registered the driver; not yet gpu-2"),
         ),
         "all candidates have registered it": (
             POOL,
             facts(ONE, TWO),
-            ("True", "Enabled", "on 2 candidate nodes"),
+            ("True", "Enabled", "2 of 2 candidate nodes"),
         ),
         "a registration elsewhere does not count": (
             POOL,
             facts(ONE, ELSEWHERE, lustre_nodes=frozenset({"cpu-1"})),
-            ("False", "NotRegistered", "gpu-1 have not registered"),
+            ("Unknown", "Registering", "gpu-1 have not registered"),
         ),
         "without candidates the add-on itself decides": (
             POOL,
             facts(),
-            ("True", "Enabled", "on 0 candidate"),
+            ("True", "Enabled", "0 of 0 candidate"),
         ),
     },
 )

@@ -25,7 +25,7 @@ UBUNTU = node(POOL, "ubuntu-1", labels={OS_DISTRIBUTION: "ubuntu"}, os_image="Ub
         "candidates with COS are fine": (
             POOL,
             facts(node(POOL)),
-            ("True", "COS", "1 candidate nodes run COS"),
+            ("True", "COS", "every candidate node runs COS (1)"),
         ),
         "a node of another image is named, and what to create instead": (
             POOL,

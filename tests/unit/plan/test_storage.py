@@ -123,7 +123,7 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
         POOL,
         claim(POOL, "Lost"),
         ("False", "VolumeLost", "is gone: restore it or delete the claim"),
-        ("Provisioning", None),
+        ("Failed", None),
         "18000Gi",
     ),
     "a claim that somebody deletes says so": (

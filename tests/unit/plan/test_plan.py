@@ -1,0 +1,173 @@
+"""The whole decision: a pool, a world and a time in, a plan out."""
+
+import copy
+from typing import Any
+
+import pytest
+from unit.builders import (
+    NOW,
+    claim,
+    deleted,
+    deployment,
+    document,
+    facts,
+    live,
+    manifest,
+    merged,
+    model,
+    node,
+    observed,
+    pool,
+    with_status,
+)
+from unit.tables import table
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Facts, Observed
+from kvtier.plan.offline import manifests
+from kvtier.plan.plan import plan
+
+POOL = pool()
+FULL = pool(tiers={"localSSD": {"capacity": "2000Gi"}})
+
+
+def _world(of: KVCachePool, ready: int = 1) -> Observed:
+    """A cluster in which everything of a pool is there."""
+    storage = [live(manifest(of, "StorageClass")), claim(of)] if of.spec.tiers.lustre else []
+    rest = [live(manifest(of, kind)) for kind in ("ComputeClass", "Service")]
+    return observed(*storage, *rest, deployment(of, ready=ready), facts=facts(node(of)))
+
+
+def _conditions(of: KVCachePool, world: Observed) -> dict[str, tuple[str, str]]:
+    status = plan(of, world, NOW).status
+    assert status is not None
+    return {condition.type: (condition.status, condition.reason) for condition in status.conditions}
+
+
+WORLDS: dict[str, tuple[KVCachePool, Observed]] = {
+    "a pool that is new": (FULL, observed()),
+    "a pool that is complete": (FULL, _world(FULL)),
+    "a pool whose prerequisites fail": (POOL, observed(facts=Facts())),
+    "a pool that goes": (deleted(deletionPolicy="Delete"), _world(POOL)),
+    "a pool with leftovers": (pool(tiers={"lustre": None}, models=[model(name="other")]), _world(POOL)),
+}
+
+
+@table("of, world", WORLDS)
+def test_the_same_input_has_the_same_answer_and_stays_as_it_was(of: KVCachePool, world: Observed) -> None:
+    before = copy.deepcopy((of, world))
+    first = plan(of, world, NOW)
+    assert plan(*copy.deepcopy(before), NOW) == first
+    assert (of, world) == before
+
+
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_order_in_which_children_were_seen_does_not_count(reverse: bool) -> None:
+    world = _world(FULL)
+    children = dict(sorted(world.children.items(), reverse=reverse))
+    assert plan(FULL, Observed(world.facts, children), NOW) == plan(FULL, world, NOW)
+
+
+def test_a_new_pool_gets_storage_and_nodes_first_and_engines_later() -> None:
+    first = plan(POOL, observed(), NOW)
+    assert [one["kind"] for one in first.applies] == ["StorageClass", "PersistentVolumeClaim", "ComputeClass"]
+    assert first.finalizer
+    assert first.status is not None
+    assert first.status.phase == "Provisioning"
+
+
+def test_a_complete_pool_wants_exactly_what_is_there() -> None:
+    done = plan(FULL, _world(FULL), NOW)
+    named = {(one["kind"], one["metadata"]["name"]) for one in done.applies}
+    assert named == set(_world(FULL).children)
+    assert done.deletes == ()
+    assert done.status is not None
+    assert (done.status.phase, done.status.models_ready) == ("Ready", "1/1")
+
+
+def test_every_condition_of_a_complete_pool() -> None:
+    assert _conditions(FULL, _world(FULL)) == {
+        "Ready": ("True", "AllReady"),
+        "GKEVersionSupported": ("True", "Supported"),
+        "LustreDriverEnabled": ("True", "Enabled"),
+        "NodeImageSupported": ("True", "COS"),
+        "ZoneMatched": ("True", "Matched"),
+        "NetworkMatched": ("Unknown", "ClusterNotGiven"),
+        "CapacityValid": ("True", "Valid"),
+        "LocalSSDSupported": ("True", "Fits"),
+        "CredentialsPresent": ("True", "Present"),
+        "StorageReady": ("True", "Bound"),
+        "NodePoolReady": ("True", "NodesReady"),
+        "ModelsReady": ("True", "AllReady"),
+        "EvictionHealthy": ("Unknown", "NotManaged"),
+    }
+
+
+def test_a_pool_of_gpu_memory_alone_says_nothing_of_storage_and_eviction() -> None:
+    bare = pool(tiers={"cpu": None, "lustre": None})
+    assert not {"StorageReady", "EvictionHealthy"} & set(_conditions(bare, _world(bare)))
+
+
+def test_tiers_are_told_fastest_first() -> None:
+    status = plan(FULL, _world(FULL), NOW).status
+    assert status is not None
+    assert [(tier.name, tier.phase, tier.capacity) for tier in status.tiers] == [
+        ("cpu", "Configured", "100Gi"),
+        ("localSSD", "Configured", "2000Gi"),
+        ("lustre", "Bound", "18000Gi"),
+    ]
+
+
+def test_models_are_counted_when_all_their_pods_are_ready() -> None:
+    two = pool(models=[model(), model(name="new")])
+    status = plan(two, _world(POOL), NOW).status
+    assert status is not None
+    assert status.models_ready == "1/2"
+
+
+SERVED: list[dict[str, Any]] = [
+    {"models": [{"name": "llama", "readyReplicas": 1}]},
+    {"conditions": [{"type": "Ready", "status": "True", "reason": "AllReady"}]},
+]
+
+
+@pytest.mark.parametrize("before", SERVED)
+def test_what_is_missing_from_a_pool_that_served_degrades_it(before: dict[str, Any]) -> None:
+    world = observed(facts=facts(lustre_driver=False))
+    new, old = plan(POOL, world, NOW).status, plan(pool(status=before), world, NOW).status
+    assert new is not None
+    assert old is not None
+    assert (new.phase, old.phase) == ("Blocked", "Degraded")
+
+
+def test_a_shrink_is_refused_while_replicas_go_on() -> None:
+    before = pool(status={"tiers": [{"name": "lustre", "phase": "Bound", "capacity": "18000Gi"}]})
+    spec = {"tiers": {"lustre": {"capacity": "9000Gi"}}, "models": [model(replicas=4)]}
+    shrunk = pool(**merged(spec, {"status": before.status.model_dump(by_alias=True, exclude_none=True)}))
+    done = plan(shrunk, _world(POOL), NOW)
+    kinds = {one["kind"]: one for one in done.applies}
+    assert kinds["Deployment"]["spec"]["replicas"] == 4
+    assert "PersistentVolumeClaim" not in kinds
+    assert _conditions(shrunk, _world(POOL))["Ready"] == ("False", "WouldShrink")
+
+
+def test_a_removed_tier_under_delete_takes_its_instance_with_it() -> None:
+    gone = pool(tiers={"lustre": None}, deletionPolicy="Delete")
+    unmounted = deployment(gone)
+    done = plan(gone, observed(claim(POOL), unmounted), NOW)
+    assert [ref.kind for ref in done.deletes] == ["PersistentVolumeClaim"]
+    volumes = [one for one in done.applies if one["kind"] == "PersistentVolume"]
+    assert [volume["spec"] for volume in volumes] == [{"persistentVolumeReclaimPolicy": "Delete"}]
+
+
+def test_a_status_that_did_not_change_is_the_same_document() -> None:
+    first = plan(FULL, _world(FULL), "2026-11-29T10:00:00Z").status
+    later = plan(with_status(FULL, first), _world(FULL), NOW).status
+    assert later == first
+
+
+def test_a_pool_with_the_least_spec_is_planned() -> None:
+    least = {"nodePool": document()["spec"]["nodePool"], "models": [{"name": "m", "model": "x"}]}
+    small = KVCachePool.model_validate({"metadata": {"name": "p"}, "spec": least})
+    assert plan(small, observed(), NOW).status is not None
+    assert manifests(small)

@@ -1,0 +1,218 @@
+"""When engines are started, updated and kept."""
+
+from typing import Any
+
+from unit.builders import checks, deployment, model, observed, pool
+from unit.tables import table
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Observed
+from kvtier.plan.children import claim_name, mounts_lustre
+from kvtier.plan.model import Part
+from kvtier.plan.serving import plan_serving
+
+POOL = pool()
+OPPORTUNISTIC = pool(mode="Opportunistic")
+PLAIN = pool(tiers={"lustre": None})
+CLAIM = claim_name(POOL)
+
+
+def _plan(
+    of: KVCachePool, *live: Any, claim: str | None = CLAIM, nodes: bool = True, **statuses: str
+) -> Part:
+    return plan_serving(of, observed(*live), checks(**statuses), claim, nodes)
+
+
+def _made(part: Part) -> list[str]:
+    return [one["kind"] for one in part.applies]
+
+
+PAIR = ["Deployment", "Service"]
+
+
+@table(
+    "of, claim, nodes, statuses, waits_for",
+    {
+        "engines start once the claim is bound": (POOL, CLAIM, True, {}, None),
+        "engines of a Required pool wait for the claim": (POOL, None, True, {}, "the Lustre claim is not bound"),
+        "engines of an Opportunistic pool start without it": (OPPORTUNISTIC, None, True, {}, None),
+        "engines without Lustre start at once": (PLAIN, None, True, {}, None),
+        "engines wait for nodes": (PLAIN, None, False, {}, "there are no nodes to run on"),
+        "engines wait for the token": (
+            PLAIN,
+            None,
+            True,
+            {"CredentialsPresent": "False"},
+            "CredentialsPresent is False",
+        ),
+        "engines wait for Local SSD": (
+            PLAIN,
+            None,
+            True,
+            {"LocalSSDSupported": "False"},
+            "LocalSSDSupported is False",
+        ),
+        "engines that mount Lustre wait for the node image": (
+            POOL,
+            CLAIM,
+            True,
+            {"NodeImageSupported": "False"},
+            "NodeImageSupported is False",
+        ),
+        "engines that do not mount it do not": (
+            OPPORTUNISTIC,
+            None,
+            True,
+            {"NodeImageSupported": "False", "LustreDriverEnabled": "False"},
+            None,
+        ),
+        "what cannot be seen is not waited for": (POOL, CLAIM, True, {"NetworkMatched": "Unknown"}, None),
+        "a strict pool waits for it": (
+            pool(strict=True),
+            CLAIM,
+            True,
+            {"NetworkMatched": "Unknown"},
+            "NetworkMatched is Unknown",
+        ),
+        "a capacity that cannot be reached keeps no engine from starting": (
+            POOL,
+            CLAIM,
+            True,
+            {"CapacityValid": "False"},
+            None,
+        ),
+    },
+)
+def test_start(
+    of: KVCachePool, claim: str | None, nodes: bool, statuses: dict[str, str], waits_for: str | None
+) -> None:
+    part = _plan(of, claim=claim, nodes=nodes, **statuses)
+    (condition,) = part.conditions
+    if waits_for is None:
+        assert _made(part) == PAIR
+        assert (condition.status, condition.reason) == ("False", "Starting")
+    else:
+        assert _made(part) == []
+        assert (condition.status, condition.reason) == ("False", "Waiting")
+        assert condition.message == f"engines are not started while {waits_for}"
+
+
+def test_an_opportunistic_pool_takes_up_the_claim_when_it_is_bound() -> None:
+    before, after = _plan(OPPORTUNISTIC, claim=None), _plan(OPPORTUNISTIC)
+    assert not mounts_lustre(before.applies[0])
+    assert mounts_lustre(after.applies[0])
+
+
+@table(
+    "of, mounted, claim, statuses, updated",
+    {
+        "a failing prerequisite of Lustre": (POOL, True, CLAIM, {"LustreDriverEnabled": "False"}, True),
+        "a token that is lost": (POOL, True, CLAIM, {"CredentialsPresent": "False"}, True),
+        "a capacity that cannot be reached": (POOL, True, CLAIM, {"CapacityValid": "False"}, True),
+        "a Local SSD that cannot be judged": (
+            pool(strict=True),
+            True,
+            CLAIM,
+            {"LocalSSDSupported": "Unknown"},
+            True,
+        ),
+        "a fault in the spec": (POOL, True, CLAIM, {"LocalSSDSupported": "False"}, False),
+        "a mounted claim that is out of sight": (POOL, True, None, {}, False),
+        "a mounted claim out of sight of an Opportunistic pool's waiting engine": (
+            OPPORTUNISTIC,
+            True,
+            None,
+            {"CredentialsPresent": "False"},
+            False,
+        ),
+        "a claim that was never mounted": (POOL, False, None, {}, True),
+        "a tier that left the spec": (PLAIN, True, None, {"CredentialsPresent": "False"}, True),
+    },
+)
+def test_an_engine_that_runs_is_kept_and_still_updated_or_held_with(
+    of: KVCachePool, mounted: bool, claim: str | None, statuses: dict[str, str], updated: bool
+) -> None:
+    running = deployment(POOL if mounted else PLAIN)
+    part = _plan(of, running, claim=claim, **statuses)
+    assert _made(part) == (PAIR if updated else [])
+    assert part.conditions[0].status == "True", "an engine that runs is ready, whatever holds its updates"
+
+
+def test_a_new_model_waits_while_a_running_one_is_kept() -> None:
+    two = pool(models=[model(), model(name="new")])
+    part = _plan(two, deployment(POOL), CredentialsPresent="False")
+    assert _made(part) == PAIR
+    assert part.conditions[0].reason == "Waiting"
+
+
+def test_a_mounted_tier_is_not_unmounted_when_the_claim_is_lost_from_sight() -> None:
+    for of in (POOL, OPPORTUNISTIC):
+        part = _plan(of, deployment(of), claim=None)
+        assert all(mounts_lustre(one) for one in part.applies if one["kind"] == "Deployment")
+
+
+def _status(of: KVCachePool, *live: Any) -> Any:
+    return _plan(of, *live).models[0]
+
+
+@table(
+    "of, live, counts",
+    {
+        "without a Deployment nothing is ready": (POOL, None, (1, 0)),
+        "ready Pods are counted": (pool(models=[model(replicas=2)]), deployment(POOL, ready=2), (2, 2)),
+        "a status about an older spec does not count": (
+            POOL,
+            deployment(POOL, metadata={"generation": 2}),
+            (1, 0),
+        ),
+        "no ready Pods are zero": (POOL, deployment(POOL, status={"readyReplicas": None}), (1, 0)),
+        "an autoscaler's number is the one wanted": (
+            pool(models=[model(autoscaling={})]),
+            deployment(POOL, ready=3, spec={"replicas": 4}),
+            (4, 3),
+        ),
+    },
+)
+def test_model_status(of: KVCachePool, live: Any, counts: tuple[int, int]) -> None:
+    status = _status(of, *([live] if live else []))
+    assert (status.replicas, status.ready_replicas) == counts
+    assert status.service == (live["metadata"]["name"] if live else None)
+    assert len(status.fingerprint) == 16
+
+
+PROGRESS = {"type": "Progressing", "status": "False", "message": "timed out progressing"}
+QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}
+FINE = [{"type": "Progressing", "status": "True"}, {"type": "ReplicaFailure", "status": "False"}]
+
+
+@table(
+    "ready, conditions, verdict",
+    {
+        "all Pods ready is ready": (1, FINE, ("True", "AllReady", "every model has all its Pods ready")),
+        "missing Pods are counted": (0, FINE, ("False", "Starting", "Pods ready: llama 0/1")),
+        "a rollout that does not go on says why": (
+            0,
+            [PROGRESS],
+            ("False", "NotProgressing", "llama: timed out progressing"),
+        ),
+        "Pods that may not be made say why": (0, [QUOTA], ("False", "NotProgressing", "llama: exceeded quota")),
+        "a problem that keeps no Pod from being ready is none": (1, [PROGRESS], ("True", "AllReady", "")),
+    },
+)
+def test_models_ready(ready: int, conditions: list[Any], verdict: tuple[str, str, str]) -> None:
+    (condition,) = _plan(POOL, deployment(POOL, ready=ready, status={"conditions": conditions})).conditions
+    assert (condition.type, condition.status, condition.reason) == ("ModelsReady", *verdict[:2])
+    assert verdict[2] in condition.message
+
+
+def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
+    none = pool(models=[model(replicas=0)])
+    assert _plan(none).conditions[0].reason == "Starting"
+    assert _plan(none, deployment(none, ready=0)).conditions[0].reason == "AllReady"
+
+
+def test_the_world_is_only_read() -> None:
+    world: Observed = observed(deployment(POOL))
+    before = repr(world)
+    plan_serving(POOL, world, checks(), CLAIM, nodes_usable=True)
+    assert repr(world) == before
