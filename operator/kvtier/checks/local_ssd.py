@@ -63,7 +63,7 @@ def _room(pool: KVCachePool, disks: int) -> Condition:
             f"{pods} Pods per node x {tier.capacity} is more than the {gib(usable)} that {disks} Local SSDs leave "
             f"for them: at most {gib(usable // pods // GIB * GIB)} per Pod",
         )
-    return true(LOCAL_SSD_SUPPORTED, "Fits", f"{pods} Pods per node x {tier.capacity} of {gib(usable)}")
+    return true(LOCAL_SSD_SUPPORTED, "Fits", f"{pods} x {tier.capacity} of {gib(usable)} on every node")
 
 
 def _disks(machine_type: str | None, asked: int | None) -> _Disks | None:
