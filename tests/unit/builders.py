@@ -36,6 +36,16 @@ def merged(base: Any, change: Any) -> Any:
     return {key: value for key, value in both.items() if value is not None}
 
 
+def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
+    """Two changes as one; what either removes stays removed."""
+    nested = {
+        key: joined(first[key], value)
+        for key, value in second.items()
+        if isinstance(value, dict) and isinstance(first.get(key), dict)
+    }
+    return {**first, **second, **nested}
+
+
 def document(**changes: Any) -> dict[str, Any]:
     """A pool as a user writes it; `metadata` and `status` are themselves, the rest is spec."""
     body = {name: changes.pop(name) for name in ("metadata", "status") if name in changes}
@@ -62,7 +72,7 @@ def with_status(of: KVCachePool, status: PoolStatus | None) -> KVCachePool:
 
 def deleted(asked: str = NOW, **changes: Any) -> KVCachePool:
     """A pool whose deletion was asked for."""
-    return pool(**merged(changes, {"metadata": {"deletionTimestamp": asked}}))
+    return pool(**joined(changes, {"metadata": {"deletionTimestamp": asked}}))
 
 
 def node(of: KVCachePool, name: str = "gpu-1", labels: dict[str, Any] | None = None, **changes: Any) -> Node:
@@ -117,13 +127,13 @@ def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi
             "status": {"phase": phase, "capacity": {"storage": capacity}},
             "spec": {"volumeName": "pv-1"},
         }
-    return live(manifest(of, "PersistentVolumeClaim"), **merged(state, changes))
+    return live(manifest(of, "PersistentVolumeClaim"), **joined(state, changes))
 
 
 def deployment(of: KVCachePool, ready: int = 1, **changes: Any) -> Any:
     """The Deployment of the pool's first model, with `ready` Pods."""
     status = {"observedGeneration": 1, "readyReplicas": ready}
-    return live(manifest(of, "Deployment"), **merged({"status": status}, changes))
+    return live(manifest(of, "Deployment"), **joined({"status": status}, changes))
 
 
 def requesting(size: str) -> dict[str, Any]:

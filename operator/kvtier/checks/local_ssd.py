@@ -60,7 +60,7 @@ def _room(pool: KVCachePool, disks: int) -> Condition:
         return false(
             LOCAL_SSD_SUPPORTED,
             "TooLarge",
-            f"{pods} Pods per node x {tier.capacity} is more than the {gib(usable)} that {disks} Local SSDs leave "
+            f"{pods} x {tier.capacity} on every node is more than the {gib(usable)} that {disks} Local SSDs leave "
             f"for them: at most {gib(usable // pods // GIB * GIB)} per Pod",
         )
     return true(LOCAL_SSD_SUPPORTED, "Fits", f"{pods} x {tier.capacity} of {gib(usable)} on every node")

@@ -10,7 +10,7 @@ from pydantic import ValidationError
 
 from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.names import FINALIZER
-from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
+from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
 from kvtier.control import events
 from kvtier.control.applier import Applier
 from kvtier.control.store import Key, Store
@@ -48,6 +48,8 @@ class Reconciler:
         try:
             pool = KVCachePool.model_validate(raw)
         except ValidationError as error:
+            if "deletionTimestamp" in raw["metadata"]:
+                return await self._reconcile(_leaving(raw), raw)
             await self._report_invalid(raw, error)
             return None
         return await self._reconcile(pool, raw)
@@ -144,6 +146,14 @@ def _identity(pool: KVCachePool, **metadata: Any) -> dict[str, Any]:
     """What a write to the pool itself starts with. The uid keeps it from making or changing a namesake."""
     names = {"name": pool.name, "namespace": pool.namespace, "uid": pool.uid}
     return {"apiVersion": POOL.api_version, "kind": POOL.kind, "metadata": names | metadata}
+
+
+def _leaving(raw: Object) -> KVCachePool:
+    """A deleted pool whose spec cannot be read: of it, only the deletionPolicy still matters."""
+    policy = "Delete" if raw.get("spec", {}).get("deletionPolicy") == "Delete" else "Retain"
+    spec = PoolSpec.model_construct(deletion_policy=policy, models=[])
+    known: dict[str, Any] = {"metadata": dict(raw["metadata"]), "spec": spec, "status": _old_status(raw)}
+    return KVCachePool.model_construct(_fields_set=None, **known)
 
 
 def _old_status(raw: Object) -> PoolStatus:

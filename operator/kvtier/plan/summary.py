@@ -29,12 +29,9 @@ def ready(checks: Checks, parts: Checks, strict: bool, opportunistic: bool) -> C
     if missing:
         first = min(missing, key=lambda c: _ORDER.index(c.type))
         return false(READY, first.reason, f"{first.type}: {first.message}")
-    without = opportunistic and parts.get(STORAGE_READY, _FINE).status == "False"
-    return true(
-        READY,
-        "WithoutSharedTier" if without else "AllReady",
-        "engines serve without the shared tier" if without else "",
-    )
+    if opportunistic and parts.get(STORAGE_READY, _FINE).status == "False":
+        return true(READY, "WithoutSharedTier", "engines serve without the shared tier")
+    return true(READY, "AllReady", "every tier and model is ready")
 
 
 _FINE = true(STORAGE_READY, "Fine")

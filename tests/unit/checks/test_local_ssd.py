@@ -22,19 +22,19 @@ def _pool(
         "without the tier no disk is needed": (pool(), ("True", "NotNeeded", "")),
         "16 disks of 375 GiB leave 5400 GiB for one Pod": (
             _pool("5400Gi", "a3-highgpu-8g"),
-            ("True", "Fits", "1 Pods per node x 5400Gi of 5400Gi"),
+            ("True", "Fits", "1 x 5400Gi of 5400Gi on every node"),
         ),
         "a GiB more is too much, and the message has what fits": (
             _pool("5401Gi", "a3-highgpu-8g"),
             (
                 "False",
                 "TooLarge",
-                "1 Pods per node x 5401Gi is more than the 5400Gi that 16 Local SSDs leave for",
+                "1 x 5401Gi on every node is more than the 5400Gi that 16 Local SSDs leave for",
             ),
         ),
         "Pods that share a node share its disks": (
             _pool("1351Gi", "a3-highgpu-8g", None, 2),
-            ("False", "TooLarge", "4 Pods per node x 1351Gi is more than the 5400Gi"),
+            ("False", "TooLarge", "4 x 1351Gi on every node is more than the 5400Gi"),
         ),
         "the message divides them": (
             _pool("1Ti", "a3-highgpu-8g", None, 1),

@@ -4,11 +4,11 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.builders import deployment, live, manifest, merged, pool
-from unit.tables import table
 
 from kvtier.control.compare import satisfied
 from kvtier.plan.offline import manifests
+from unit.builders import deployment, live, manifest, merged, pool
+from unit.tables import table
 
 A, B = {"name": "a", "value": "1"}, {"name": "b", "value": "2"}
 SIDECAR = {"name": "sidecar", "image": "x"}

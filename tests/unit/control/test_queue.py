@@ -4,10 +4,9 @@ import asyncio
 from collections.abc import Callable, Coroutine
 from typing import Any
 
+from kvtier.control.queue import WorkQueue
 from unit import virtual_time
 from unit.tables import table
-
-from kvtier.control.queue import WorkQueue
 
 Queue = WorkQueue[str]
 

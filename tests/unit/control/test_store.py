@@ -3,11 +3,11 @@
 from typing import Any
 
 import pytest
-from unit.builders import document, live, manifest, merged, pool
-from unit.tables import table
 
 from kvtier.control.store import Key, Store
 from kvtier.facts.model import LUSTRE_DRIVER
+from unit.builders import document, live, manifest, merged, pool
+from unit.tables import table
 
 KEY = Key("team-a", "chat")
 POOL: dict[str, Any] = document(metadata={"resourceVersion": "10"})
@@ -136,7 +136,10 @@ def test_a_cluster_wide_child_belongs_to_the_pool_that_its_labels_name() -> None
 
 def test_a_pool_with_a_long_name_finds_its_children_before_and_after_it_is_seen() -> None:
     long = document(metadata={"name": "x." * 100 + "x", "resourceVersion": "10"})
-    key, child = Key("team-a", long["metadata"]["name"]), live(manifest(pool(**{"metadata": long["metadata"]}), "Service"))
+    key, child = (
+        Key("team-a", long["metadata"]["name"]),
+        live(manifest(pool(metadata=long["metadata"]), "Service")),
+    )
     store = Store()
     store.put("Service", child)
     store.put("KVCachePool", long)

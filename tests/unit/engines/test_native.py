@@ -10,7 +10,7 @@ from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import directory
 from kvtier.engines.native import argv, environment, transfer_config
-from unit.builders import merged, model, pool
+from unit.builders import model, pool
 from unit.tables import table
 
 ONLY_CPU = {"lustre": None}
@@ -114,7 +114,7 @@ def _config(of: KVCachePool, with_lustre: bool) -> dict[str, Any]:
 @table(
     "tiers, with_lustre, roots",
     {
-        "Local SSD is a file tier": (merged(SSD, ONLY_CPU), False, ["/kv/ssd"]),
+        "Local SSD is a file tier": ({**SSD, **ONLY_CPU}, False, ["/kv/ssd"]),
         "Lustre is a file tier once it is mounted": ({}, True, ["/kv/lustre"]),
         "Local SSD is looked at before Lustre": (SSD, True, ["/kv/ssd", "/kv/lustre"]),
         "Lustre that is not mounted is not named": (SSD, False, ["/kv/ssd"]),

@@ -4,12 +4,20 @@ from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
-from unit.builders import deployment, live, manifest, merged, model, pool
-from unit.tables import table
 
 from kvtier.api import names
-from kvtier.plan.children import applied_digest, claim_name, labels, model_name, mounts_lustre, owner, selector
+from kvtier.plan.children import (
+    applied_digest,
+    claim_name,
+    labels,
+    model_name,
+    mounts_lustre,
+    owner,
+    selector,
+)
 from kvtier.plan.offline import manifests
+from unit.builders import deployment, live, manifest, merged, model, pool
+from unit.tables import table
 
 KINDS = ["StorageClass", "PersistentVolumeClaim", "ComputeClass", "Deployment", "Service"]
 

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from unit.builders import manifest, merged, model, pool
-from unit.tables import table
-
 from kvtier.api.quantities import GIB, parse
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.children import claim_name
+from unit.builders import manifest, model, pool
+from unit.tables import table
 
 SSD = {"localSSD": {"capacity": "1Ti"}}
 POOL = pool()
@@ -71,7 +70,9 @@ def test_sizes_of_tiers_bound_memory_and_volumes() -> None:
         "both": (SSD, {"local-ssd": "/kv/ssd", "lustre": "/kv/lustre"}),
     },
 )
-def test_tiers_are_mounted_where_the_engine_looks_for_them(tiers: dict[str, Any], mounted: dict[str, str]) -> None:
+def test_tiers_are_mounted_where_the_engine_looks_for_them(
+    tiers: dict[str, Any], mounted: dict[str, str]
+) -> None:
     of = pool(tiers=tiers)
     mounts = {mount["name"]: mount["mountPath"] for mount in _engine(of)["volumeMounts"]}
     always = {"shm": "/dev/shm", "home": "/home/vllm", "tmp": "/tmp"}
@@ -132,7 +133,9 @@ def test_the_deployment_gives_up_only_after_the_engine_had_its_time() -> None:
     for of in (POOL, slow):
         probe, spec = _engine(of)["startupProbe"], manifest(of, "Deployment")["spec"]
         assert spec["progressDeadlineSeconds"] > probe["failureThreshold"] * probe["periodSeconds"] >= 1800
-    assert _engine(slow)["startupProbe"]["failureThreshold"] > _engine(POOL)["startupProbe"]["failureThreshold"]
+    assert (
+        _engine(slow)["startupProbe"]["failureThreshold"] > _engine(POOL)["startupProbe"]["failureThreshold"]
+    )
 
 
 def test_pods_hold_the_restricted_security_standard() -> None:
@@ -156,4 +159,4 @@ def test_pods_hold_the_restricted_security_standard() -> None:
     },
 )
 def test_no_rollout_comes_from(change: dict[str, Any]) -> None:
-    assert manifest(pool(**merged({}, change)), "Deployment") == manifest(POOL, "Deployment")
+    assert manifest(pool(**change), "Deployment") == manifest(POOL, "Deployment")

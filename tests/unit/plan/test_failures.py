@@ -1,12 +1,11 @@
 """Refused writes in the status."""
 
-from unit.builders import NOW
-from unit.tables import table
-
 from kvtier.api.conditions import Condition, true
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.plan.failures import with_failures
 from kvtier.plan.model import Failure
+from unit.builders import NOW
+from unit.tables import table
 
 TYPES = ("Ready", "StorageReady", "NodePoolReady", "ModelsReady")
 

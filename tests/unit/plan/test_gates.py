@@ -1,10 +1,9 @@
 """What keeps something from being made."""
 
-from unit.builders import checks
-from unit.tables import table
-
 from kvtier.plan import gates
 from kvtier.plan.gates import blockers
+from unit.builders import checks
+from unit.tables import table
 
 
 @table(

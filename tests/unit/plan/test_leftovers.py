@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from unit.builders import claim, deployment, live, manifest, model, observed, pool
-from unit.tables import table
-
 from kvtier.facts.model import Object
 from kvtier.plan.leftovers import leftovers
 from kvtier.plan.offline import manifests
+from unit.builders import claim, deployment, live, manifest, model, observed, pool
+from unit.tables import table
 
 TWO = pool(models=[model(), model(name="old")])
 ONE = pool()
@@ -30,8 +29,14 @@ def _kinds(of: Any, *children: Object) -> list[str]:
             {"models": [model(name="other")]},
             ["Deployment", "Service"],
         ),
-        "existing nodes leave the ComputeClass over": ({"nodePool": {"provisioner": "Existing"}}, ["ComputeClass"]),
-        "a removed tier leaves the class over, and keeps the data": ({"tiers": {"lustre": None}}, ["StorageClass"]),
+        "existing nodes leave the ComputeClass over": (
+            {"nodePool": {"provisioner": "Existing"}},
+            ["ComputeClass"],
+        ),
+        "a removed tier leaves the class over, and keeps the data": (
+            {"tiers": {"lustre": None}},
+            ["StorageClass"],
+        ),
         "another throughput leaves the old class over": (
             {"tiers": {"lustre": {"throughputPerTiB": 500}}},
             ["StorageClass"],

@@ -2,15 +2,15 @@
 
 from typing import Any
 
-from unit.builders import checks, facts, live, manifest, node, observed, pool
-from unit.tables import table
-
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
 from kvtier.plan.model import Part
 from kvtier.plan.nodes import nodes_usable, plan_nodes
+from unit.builders import checks, facts, live, manifest, node, observed, pool
+from unit.tables import table
 
 POOL = pool()
+# Whether the class is written, and whether engines may be placed, is what an outcome says.
 EXISTING = pool(nodePool={"provisioner": "Existing", "nodeSelector": {"team": "search"}})
 CLASS = live(manifest(POOL, "ComputeClass"))
 
@@ -20,71 +20,63 @@ def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
 
 
 @table(
-    "of, world, statuses, verdict, writes, usable",
+    "of, world, statuses, verdict, outcome",
     {
         "a class that is not there is made, and engines need not wait for nodes": (
             POOL,
             observed(),
             {},
             ("False", "Creating", "the ComputeClass is being made"),
-            True,
-            True,
+            (True, True),
         ),
         "a class without nodes is ready: they come on demand": (
             POOL,
             observed(CLASS),
             {},
             ("True", "OnDemand", "GKE makes nodes when a Pod asks"),
-            True,
-            True,
+            (True, True),
         ),
         "its nodes are counted": (
             POOL,
             observed(CLASS, facts=facts(node(POOL), node(POOL, "gpu-2", ready=False))),
             {},
             ("True", "NodesReady", "1 of 2 nodes ready"),
-            True,
-            True,
+            (True, True),
         ),
         "a cluster that has no ComputeClass is told the way out": (
             POOL,
             observed(facts=facts(compute_class_served=False)),
             {},
             ("False", "ComputeClassNotServed", "use nodePool.provisioner Existing"),
-            False,
-            False,
+            (False, False),
         ),
         "no class is made for a machine type that does not fit": (
             POOL,
             observed(),
             {"LocalSSDSupported": "False"},
             ("False", "PrerequisitesNotMet", "the machine type does not fit the pool"),
-            False,
-            False,
+            (False, False),
         ),
         "a class that is there is kept": (
             POOL,
             observed(CLASS),
             {"LocalSSDSupported": "False"},
             ("True", "OnDemand", ""),
-            True,
-            True,
+            (True, True),
         ),
         "a machine type that cannot be judged is tried": (
             POOL,
             observed(),
             {"LocalSSDSupported": "Unknown"},
             ("False", "Creating", ""),
-            True,
-            True,
+            (True, True),
         ),
         "existing nodes are used": (
             EXISTING,
             observed(facts=facts(node(EXISTING))),
             {},
             ("True", "NodesReady", "1 of 1 nodes ready"),
-            False,
-            True,
+            (False, True),
         ),
         "existing nodes that do not exist are described": (
             EXISTING,
@@ -95,8 +87,7 @@ def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
                 "NoMatchingNode",
                 "no node has team=search, cloud.google.com/gke-accelerator=nvidia-h100-80gb in us-central1-a",
             ),
-            False,
-            False,
+            (False, False),
         ),
     },
 )
@@ -105,11 +96,10 @@ def test_nodes(
     world: Observed,
     statuses: dict[str, str],
     verdict: tuple[str, str, str],
-    writes: bool,
-    usable: bool,
+    outcome: tuple[bool, bool],
 ) -> None:
     part = _plan(of, world, **statuses)
-    (condition,) = part.conditions
+    (condition,), (writes, usable) = part.conditions, outcome
     assert (condition.type, condition.status, condition.reason) == ("NodePoolReady", *verdict[:2])
     assert verdict[2] in condition.message
     assert [one["kind"] for one in part.applies] == (["ComputeClass"] if writes else [])

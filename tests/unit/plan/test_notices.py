@@ -1,14 +1,15 @@
 """Which changes of the status are worth an Event."""
 
-from unit.tables import table
-
 from kvtier.api.conditions import false, true
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.plan.notices import Notice, notices
+from unit.tables import table
 
 NEVER = PoolStatus()
 READY = PoolStatus(phase="Ready", conditions=[true("Ready", "AllReady")])
-WITHOUT = PoolStatus(phase="Ready", conditions=[true("Ready", "WithoutSharedTier", "engines serve without it")])
+WITHOUT = PoolStatus(
+    phase="Ready", conditions=[true("Ready", "WithoutSharedTier", "engines serve without it")]
+)
 WAITING = PoolStatus(phase="Provisioning", conditions=[false("Ready", "Provisioning", "claim waits")])
 BLOCKED = PoolStatus(phase="Blocked", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
 OTHER = PoolStatus(phase="Blocked", conditions=[false("Ready", "WouldShrink", "it only grows")])
@@ -18,7 +19,11 @@ DEGRADED = PoolStatus(phase="Degraded", conditions=[false("Ready", "AddonDisable
 @table(
     "old, new, expected",
     {
-        "becoming ready is told": (WAITING, READY, [Notice("Normal", "Ready", "all tiers and models are ready")]),
+        "becoming ready is told": (
+            WAITING,
+            READY,
+            [Notice("Normal", "Ready", "all tiers and models are ready")],
+        ),
         "being ready at first sight is told": (
             NEVER,
             READY,
@@ -30,7 +35,11 @@ DEGRADED = PoolStatus(phase="Degraded", conditions=[false("Ready", "AddonDisable
             WITHOUT,
             [Notice("Normal", "Ready", "engines serve without it")],
         ),
-        "what blocks a pool is told": (NEVER, BLOCKED, [Notice("Warning", "AddonDisabled", "enable the add-on")]),
+        "what blocks a pool is told": (
+            NEVER,
+            BLOCKED,
+            [Notice("Warning", "AddonDisabled", "enable the add-on")],
+        ),
         "it is told once": (BLOCKED, BLOCKED, []),
         "another reason is told again": (BLOCKED, OTHER, [Notice("Warning", "WouldShrink", "it only grows")]),
         "what degrades a ready pool is told": (

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from unit.builders import checks, observed, pool
-from unit.tables import table
-
 from kvtier.plan.children import claim_name
 from kvtier.plan.offline import manifests
 from kvtier.plan.serving import plan_serving
+from unit.builders import checks, observed, pool
+from unit.tables import table
 
 
 @table(

@@ -1,9 +1,8 @@
 """What is swept after a pool that is gone."""
 
-from unit.builders import claim, deployment, live, manifest, pool
-
 from kvtier.plan.model import Ref
 from kvtier.plan.orphans import orphans
+from unit.builders import claim, deployment, live, manifest, pool
 
 POOL = pool()
 CLASS, NODES = manifest(POOL, "StorageClass"), manifest(POOL, "ComputeClass")

@@ -4,6 +4,11 @@ import copy
 from typing import Any
 
 import pytest
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Facts, Observed
+from kvtier.plan.offline import manifests
+from kvtier.plan.plan import plan
 from unit.builders import (
     NOW,
     claim,
@@ -11,9 +16,9 @@ from unit.builders import (
     deployment,
     document,
     facts,
+    joined,
     live,
     manifest,
-    merged,
     model,
     node,
     observed,
@@ -21,11 +26,6 @@ from unit.builders import (
     with_status,
 )
 from unit.tables import table
-
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Facts, Observed
-from kvtier.plan.offline import manifests
-from kvtier.plan.plan import plan
 
 POOL = pool()
 FULL = pool(tiers={"localSSD": {"capacity": "2000Gi"}})
@@ -143,7 +143,7 @@ def test_what_is_missing_from_a_pool_that_served_degrades_it(before: dict[str, A
 def test_a_shrink_is_refused_while_replicas_go_on() -> None:
     before = pool(status={"tiers": [{"name": "lustre", "phase": "Bound", "capacity": "18000Gi"}]})
     spec = {"tiers": {"lustre": {"capacity": "9000Gi"}}, "models": [model(replicas=4)]}
-    shrunk = pool(**merged(spec, {"status": before.status.model_dump(by_alias=True, exclude_none=True)}))
+    shrunk = pool(**joined(spec, {"status": before.status.model_dump(by_alias=True, exclude_none=True)}))
     done = plan(shrunk, _world(POOL), NOW)
     kinds = {one["kind"]: one for one in done.applies}
     assert kinds["Deployment"]["spec"]["replicas"] == 4

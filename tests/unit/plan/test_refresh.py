@@ -1,9 +1,8 @@
 """When facts that nobody watches are read again."""
 
+from kvtier.plan.refresh import refresh_after
 from unit.builders import checks, pool
 from unit.tables import table
-
-from kvtier.plan.refresh import refresh_after
 
 NAMED = {"cluster": {"project": "p1", "location": "us-central1", "name": "c1"}}
 

@@ -11,8 +11,17 @@ from kvtier.plan import render as module
 from kvtier.plan.render import render
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
-VALUES = st.recursive(SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8)
-CLAIM = {"name": "n", "namespace": "ns", "labels": {}, "annotations": {}, "storage_class": "c", "capacity": "1Gi"}
+VALUES = st.recursive(
+    SCALARS, lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=8
+)
+CLAIM = {
+    "name": "n",
+    "namespace": "ns",
+    "labels": {},
+    "annotations": {},
+    "storage_class": "c",
+    "capacity": "1Gi",
+}
 
 HOSTILE = [
     "on",

@@ -2,14 +2,13 @@
 
 from typing import Any
 
-from unit.builders import checks, deployment, model, observed, pool
-from unit.tables import table
-
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name, mounts_lustre
 from kvtier.plan.model import Part
 from kvtier.plan.serving import plan_serving
+from unit.builders import checks, deployment, model, observed, pool
+from unit.tables import table
 
 POOL = pool()
 OPPORTUNISTIC = pool(mode="Opportunistic")
@@ -34,7 +33,13 @@ PAIR = ["Deployment", "Service"]
     "of, claim, nodes, statuses, waits_for",
     {
         "engines start once the claim is bound": (POOL, CLAIM, True, {}, None),
-        "engines of a Required pool wait for the claim": (POOL, None, True, {}, "the Lustre claim is not bound"),
+        "engines of a Required pool wait for the claim": (
+            POOL,
+            None,
+            True,
+            {},
+            "the Lustre claim is not bound",
+        ),
         "engines of an Opportunistic pool start without it": (OPPORTUNISTIC, None, True, {}, None),
         "engines without Lustre start at once": (PLAIN, None, True, {}, None),
         "engines wait for nodes": (PLAIN, None, False, {}, "there are no nodes to run on"),
@@ -195,7 +200,11 @@ FINE = [{"type": "Progressing", "status": "True"}, {"type": "ReplicaFailure", "s
             [PROGRESS],
             ("False", "NotProgressing", "llama: timed out progressing"),
         ),
-        "Pods that may not be made say why": (0, [QUOTA], ("False", "NotProgressing", "llama: exceeded quota")),
+        "Pods that may not be made say why": (
+            0,
+            [QUOTA],
+            ("False", "NotProgressing", "llama: exceeded quota"),
+        ),
         "a problem that keeps no Pod from being ready is none": (1, [PROGRESS], ("True", "AllReady", "")),
     },
 )

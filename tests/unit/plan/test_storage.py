@@ -3,13 +3,13 @@
 from typing import Any
 
 import pytest
-from unit.builders import checks, claim, live, manifest, observed, pool, requesting
-from unit.tables import table
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
 from kvtier.plan.model import Part
 from kvtier.plan.storage import plan_storage
+from unit.builders import checks, claim, live, manifest, observed, pool, requesting
+from unit.tables import table
 
 POOL = pool()
 CLASS = live(manifest(POOL, "StorageClass"))
@@ -179,7 +179,10 @@ def test_a_class_that_differs_in_what_cannot_change_stops_every_write(field: str
     part = _plan(POOL, observed(live(CLASS, **IMMUTABLE[field]), claim(POOL)))
     assert part.applies == ()
     assert part.conditions[0].reason == "StorageClassImmutable"
-    assert f"differs in {field}, which Kubernetes does not let change: delete the class" in part.conditions[0].message
+    assert (
+        f"differs in {field}, which Kubernetes does not let change: delete the class"
+        in part.conditions[0].message
+    )
     assert part.tiers[0].phase == "Failed"
 
 

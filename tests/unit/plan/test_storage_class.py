@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from unit.builders import claim, manifest, observed, pool
-from unit.tables import table
-
 from kvtier.api.names import filesystem
 from kvtier.plan.children import claim_name
 from kvtier.plan.storage import bound
+from unit.builders import claim, manifest, observed, pool, requesting
+from unit.tables import table
 
 POOL = pool()
 
@@ -61,7 +60,7 @@ def test_the_claim_is_shared_by_all_pods_and_outlives_its_pool() -> None:
     "of, found, is_bound",
     {
         "a bound claim is bound": (POOL, claim(POOL), True),
-        "a claim that grows is bound": (POOL, claim(POOL, spec={"resources": None}), True),
+        "a claim that grows is bound": (POOL, claim(POOL, spec=requesting("27000Gi")), True),
         "a claim that waits is not": (POOL, claim(POOL, "Pending"), False),
         "a lost claim is not": (POOL, claim(POOL, "Lost"), False),
         "a claim that the spec no longer asks for is not the pool's": (

@@ -1,10 +1,9 @@
 """Ready and the phase, from everything else."""
 
-from unit.builders import checks
-from unit.tables import table
-
 from kvtier.api.conditions import Condition, false, true
 from kvtier.plan.summary import phase, ready
+from unit.builders import checks
+from unit.tables import table
 
 Parts = dict[str, Condition]
 
@@ -49,7 +48,13 @@ NO_NODE = false("NodePoolReady", "NoMatchingNode", "no node has it")
             False,
             ("False", "CapacityValidReason", ""),
         ),
-        "what cannot be seen is not missed": ({"NetworkMatched": "Unknown"}, _parts(), False, False, ("True", "A", "")),
+        "what cannot be seen is not missed": (
+            {"NetworkMatched": "Unknown"},
+            _parts(),
+            False,
+            False,
+            ("True", "A", ""),
+        ),
         "a strict pool misses it": (
             {"NetworkMatched": "Unknown"},
             _parts(),
@@ -125,7 +130,13 @@ def test_a_pool_without_storage_needs_none() -> None:
         "the instance is being made": ({}, _parts(PROVISIONING, WAITING), False, False, "Provisioning"),
         "engines are starting": ({}, _parts(STARTING), False, False, "Starting"),
         "engines are starting again": ({}, _parts(STARTING), False, True, "Starting"),
-        "a prerequisite does not hold": ({"ZoneMatched": "False"}, _parts(HELD, WAITING), False, False, "Blocked"),
+        "a prerequisite does not hold": (
+            {"ZoneMatched": "False"},
+            _parts(HELD, WAITING),
+            False,
+            False,
+            "Blocked",
+        ),
         "a prerequisite of a pool that served does not hold": (
             {"ZoneMatched": "False"},
             _parts(),
@@ -146,9 +157,7 @@ def test_a_pool_without_storage_needs_none() -> None:
         "engines of a pool that served do not get on": ({}, _parts(STUCK), False, True, "Degraded"),
     },
 )
-def test_phase(
-    statuses: dict[str, str], parts: Parts, strict: bool, was_ready: bool, expected: str
-) -> None:
+def test_phase(statuses: dict[str, str], parts: Parts, strict: bool, was_ready: bool, expected: str) -> None:
     found = checks(**statuses)
     overall = ready(found, parts, strict, opportunistic=False)
     assert phase(found, parts, overall, was_ready, strict) == expected

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-from unit.builders import NOW, claim, deleted, deployment, live, manifest, observed, pool
-from unit.tables import table
-
 from kvtier.facts.model import Object
 from kvtier.plan.model import Plan, Ref
 from kvtier.plan.teardown import plan_teardown
+from unit.builders import NOW, claim, deleted, deployment, live, manifest, observed, pool
+from unit.tables import table
 
 ALIVE = pool()
 RETAIN, DELETE = deleted(), deleted(deletionPolicy="Delete")

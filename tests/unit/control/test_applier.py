@@ -1,0 +1,148 @@
+"""What is written, what is left alone, and what is refused."""
+
+from typing import Any
+
+import pytest
+
+from kvtier.api import names
+from kvtier.control.applier import Applier
+from kvtier.control.store import Key, Store
+from kvtier.kube.client import ApiError
+from kvtier.plan.model import Plan, Ref
+from unit.builders import live, manifest, merged, pool
+from unit.memory import MemoryClient, Write
+from unit.tables import table
+
+POOL = pool()
+SERVICE, DEPLOYMENT = manifest(POOL, "Service"), manifest(POOL, "Deployment")
+NAME = SERVICE["metadata"]["name"]
+VOLUME = {
+    "apiVersion": "v1",
+    "kind": "PersistentVolume",
+    "metadata": {"name": "pv-1"},
+    "spec": {"x": "Delete"},
+}
+
+
+async def _carry_out(client: MemoryClient, plan: Plan, *known: Any, store: Store | None = None) -> Any:
+    children = {(one["kind"], one["metadata"]["name"]): one for one in known}
+    return await Applier(client, store or Store()).carry_out(plan, "team-a", children)
+
+
+def _refusing(kind: str, error: ApiError) -> Any:
+    def refuse(write: Write) -> ApiError | None:
+        return error if write[1] == kind else None
+
+    return refuse
+
+
+async def test_what_is_there_already_is_not_written() -> None:
+    client = MemoryClient(live(SERVICE))
+    assert await _carry_out(client, Plan(applies=(SERVICE,)), live(SERVICE)) == []
+    assert client.writes == []
+
+
+@table(
+    "known",
+    {
+        "what is missing is written": [],
+        "what differs is written": [live(SERVICE, spec={"type": "NodePort"})],
+        "what carries no longer wanted fields is written": [
+            live(SERVICE, metadata={"annotations": {names.ANNOTATION_APPLIED: "older"}})
+        ],
+    },
+)
+async def test_write(known: list[Any]) -> None:
+    client, store = MemoryClient(), Store()
+    assert await _carry_out(client, Plan(applies=(SERVICE,)), *known, store=store) == []
+    assert client.writes == [("apply", "Service", NAME)]
+    assert ("Service", NAME) in store.children(Key("team-a", "chat")), "the answer is known before its event"
+
+
+async def test_objects_are_written_in_the_order_of_the_plan_and_deleted_after_it() -> None:
+    client = MemoryClient(live(DEPLOYMENT))
+    plan = Plan(applies=(SERVICE, DEPLOYMENT), deletes=(Ref("StorageClass", "old", "u"),))
+    await _carry_out(client, plan)
+    assert [write[:2] for write in client.writes] == [
+        ("apply", "Service"),
+        ("apply", "Deployment"),
+        ("delete", "StorageClass"),
+    ]
+
+
+async def test_a_refused_write_keeps_no_other_write_back_but_every_deletion() -> None:
+    client = MemoryClient()
+    client.refuse = _refusing("Service", ApiError(403, "Forbidden", "exceeded quota"))
+    plan = Plan(applies=(SERVICE, DEPLOYMENT), deletes=(Ref("StorageClass", "old", "u"),))
+    ((failure, error),) = await _carry_out(client, plan)
+    assert (failure.kind, failure.name, failure.reason, failure.message) == (
+        "Service",
+        NAME,
+        "Forbidden",
+        "exceeded quota",
+    )
+    assert error.status == 403
+    assert [write[:2] for write in client.writes] == [("apply", "Deployment")]
+
+
+async def test_a_refused_deletion_is_answered_and_keeps_no_other_back() -> None:
+    client = MemoryClient()
+    client.refuse = _refusing("StorageClass", ApiError(500, "InternalError", "no"))
+    refused = await _carry_out(client, Plan(deletes=(Ref("StorageClass", "a"), Ref("Service", "b"))))
+    assert [failure.kind for failure, _ in refused] == ["StorageClass"]
+    assert client.writes == [("delete", "Service", "b")]
+
+
+@pytest.mark.parametrize("reason", ["", "not a word", "422", "Über-Fehler"])
+async def test_a_reason_that_a_condition_cannot_have_is_replaced(reason: str) -> None:
+    client = MemoryClient()
+    client.refuse = _refusing("Service", ApiError(422, reason, "no"))
+    ((failure, _),) = await _carry_out(client, Plan(applies=(SERVICE,)))
+    assert failure.reason == "ApplyFailed"
+
+
+MANAGED = [{"manager": "kvtier", "operation": "Apply"}]
+OURS = SERVICE["metadata"]["labels"]
+
+
+@table(
+    "metadata, taken",
+    {
+        "an object of somebody else is not taken over": ({"labels": {"app": "x"}}, False),
+        "an object without labels is not": ({"labels": {}}, False),
+        "another pool's object is not": ({"labels": OURS | {names.LABEL_POOL: "other"}}, False),
+        "a namesake's object of another namespace is not": (
+            {"labels": OURS | {names.LABEL_POOL_NAMESPACE: "team-b"}},
+            False,
+        ),
+        "an object with our labels is ours": ({"labels": OURS}, True),
+        "our object whose labels somebody removed is still ours": (
+            {"labels": {}, "managedFields": MANAGED},
+            True,
+        ),
+        "an object that another of our pools applied is not this one's": (
+            {"labels": OURS | {names.LABEL_POOL: "other"}, "managedFields": MANAGED},
+            False,
+        ),
+        "an object that others only updated is not ours": (
+            {"labels": {}, "managedFields": [{"manager": "kvtier", "operation": "Update"}]},
+            False,
+        ),
+    },
+)
+async def test_a_namesake(metadata: dict[str, Any], taken: bool) -> None:
+    stranger = {
+        **live(SERVICE),
+        "metadata": {**SERVICE["metadata"], "uid": "u", "resourceVersion": "1", **metadata},
+    }
+    client = MemoryClient(stranger)
+    refused = await _carry_out(client, Plan(applies=(SERVICE,)))
+    assert [failure.reason for failure, _ in refused] == ([] if taken else ["NotOwned"])
+    assert bool(client.writes) is taken
+
+
+async def test_a_volume_is_written_without_asking_whose_it_is() -> None:
+    client, store = MemoryClient(merged(VOLUME, {"metadata": {"uid": "u"}})), Store()
+    assert await _carry_out(client, Plan(applies=(VOLUME,)), store=store) == []
+    assert client.writes == [("apply", "PersistentVolume", "pv-1")]
+    assert store.everything() == set()

@@ -1,0 +1,105 @@
+"""LIST everything."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kvtier.control.queue import WorkQueue
+from kvtier.control.resync import Resync
+from kvtier.control.store import Key, Store
+from kvtier.kube.client import ApiError
+from unit import virtual_time
+from unit.builders import document, live, manifest, pool
+from unit.memory import MemoryClient, Write
+
+POOL = document(metadata={"resourceVersion": "1"})
+KEY = Key("team-a", "chat")
+
+
+def _parts(*objects: Any) -> tuple[MemoryClient, Store, WorkQueue[Key], Resync]:
+    client, store, queue = MemoryClient(*objects), Store(), WorkQueue[Key]()
+    return client, store, queue, Resync(client, store, queue)
+
+
+async def test_everything_is_known_afterwards_and_every_pool_is_looked_at() -> None:
+    _, store, queue, resync = _parts(POOL, live(manifest(pool(), "Service")))
+    await resync.once()
+    assert store.pool(KEY) is not None
+    assert len(store.children(KEY)) == 1
+    assert store.cluster().version == "v1.35.6-gke.1049000"
+    assert await queue.get() == KEY
+
+
+async def test_an_owner_that_is_gone_is_looked_at_too() -> None:
+    _, _, queue, resync = _parts(live(manifest(pool(), "StorageClass")))
+    await resync.once()
+    assert await queue.get() == KEY
+
+
+async def test_a_deletion_that_no_watch_told_is_found() -> None:
+    client, store, _, resync = _parts(POOL)
+    store.put("Service", live(manifest(pool(), "Service")))
+    await resync.once()
+    assert store.children(KEY) == {}
+    assert client.writes == []
+
+
+async def test_only_children_of_kvtier_are_listed_and_all_nodes() -> None:
+    client, _, _, resync = _parts(POOL)
+    asked: list[Write] = []
+    client.refuse = asked.append
+    await resync.once()
+    selectors = {kind: selector for _, kind, selector in asked}
+    assert selectors["Deployment"] == "app.kubernetes.io/managed-by=kvtier"
+    assert selectors["Node"] == selectors["KVCachePool"] == ""
+
+
+async def test_a_cluster_without_compute_class_is_no_failure() -> None:
+    client, store, _, resync = _parts(POOL)
+    client.unserved = {"ComputeClass"}
+    await resync.once()
+    assert not store.cluster().compute_class_served
+
+
+@pytest.mark.parametrize("kind", ["KVCachePool", "Deployment", "Node"])
+async def test_any_other_kind_that_is_not_served_is_one(kind: str) -> None:
+    client, store, _, resync = _parts(POOL)
+    store.put("KVCachePool", POOL)
+    client.unserved = {kind}
+    with pytest.raises(ApiError, match="does not serve"):
+        await resync.once()
+    assert store.pool(KEY) is not None
+
+
+def test_the_first_list_is_repeated_until_it_succeeds() -> None:
+    async def scene() -> None:
+        client, store, _, resync = _parts(POOL)
+        client.refuse = lambda write: ApiError(0, "No", "no", 7.0) if virtual_time.now() < 20 else None
+        await resync.until_done()
+        assert virtual_time.now() == 21
+        assert store.pool(KEY) is not None
+
+    virtual_time.run(scene())
+
+
+def test_later_lists_come_soon_and_then_regularly_and_go_on_after_a_failure() -> None:
+    async def scene() -> None:
+        client, store, _, resync = _parts(POOL)
+        attempts: list[float] = []
+
+        def refuse(write: Write) -> ApiError | None:
+            if write[1] == "Node":
+                attempts.append(virtual_time.now())
+            return ApiError(0, "No", "no") if len(attempts) < 2 else None
+
+        client.refuse = refuse
+        again = asyncio.create_task(resync.forever(300))
+        await asyncio.sleep(700)
+        again.cancel()
+        first, second, third = attempts
+        assert first <= 60
+        assert second - first == third - second == 300
+        assert store.pool(KEY) is not None
+
+    virtual_time.run(scene())
