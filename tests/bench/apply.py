@@ -26,7 +26,11 @@ def rows() -> Iterator[Row]:
     with bed.bare() as cluster, bed.operator(cluster):
         _by_kvtier(cluster, "warm")
         turns = [
-            (_by_kvtier(cluster, f"own-{i}"), _by_kubectl(cluster, f"kubectl-{i}"), _by_hand(cluster.kube, f"raw-{i}"))
+            (
+                _by_kvtier(cluster, f"own-{i}"),
+                _by_kubectl(cluster, f"kubectl-{i}"),
+                _by_hand(cluster.kube, f"raw-{i}"),
+            )
             for i in range(_POOLS)
         ]
     ours, kubectl, raw = (median(times) for times in zip(*turns, strict=True))

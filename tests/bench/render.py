@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from statistics import median
 
 import yaml
@@ -20,13 +21,17 @@ _NOW = "2026-01-01T00:00:00Z"
 def rows() -> Iterator[Row]:
     made = [_pool(f"pool-{i}") for i in range(_REPEATS)]
     texts = [yaml.safe_dump_all(manifests(pool)) for pool in made]
-    ours = [_milliseconds(lambda pool=pool: plan(pool, Observed(), _NOW)) for pool in made]
-    parsed = [_milliseconds(lambda text=text: list(yaml.load_all(text, yaml.CSafeLoader))) for text in texts]
+    ours = [_milliseconds(partial(plan, pool, Observed(), _NOW)) for pool in made]
+    parsed = [_milliseconds(partial(_parse, text)) for text in texts]
     yield Row("render_pool", median(ours), "ms", median(parsed))
 
 
 def _pool(name: str) -> KVCachePool:
     return KVCachePool.model_validate(pools.manifest(name, "default", mode="Opportunistic"))
+
+
+def _parse(text: str) -> list[object]:
+    return list(yaml.load_all(text, yaml.CSafeLoader))
 
 
 def _milliseconds(work: Callable[[], object]) -> float:

@@ -65,7 +65,9 @@ def table(rows: Sequence[Row]) -> Table:
     for column in ("value", "unit", "baseline", "ratio", "goal"):
         shown.add_column(column, justify="left" if column in ("unit", "goal") else "right")
     for row in rows:
-        shown.add_row(row.name, _number(row.value), row.unit, _number(row.baseline), _number(row.ratio), _goal(row))
+        shown.add_row(
+            row.name, _number(row.value), row.unit, _number(row.baseline), _number(row.ratio), _goal(row)
+        )
     return shown
 
 

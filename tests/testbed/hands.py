@@ -1,6 +1,8 @@
 """What controllers would do for the children of pools, done by hand: an API server alone is enough for many tests."""
 
+from testbed.gke import LUSTRE_DRIVER
 from testbed.kube import Kube, Object
+from testbed.namespaces import OWNER_LABEL
 
 CLAIM = ("v1", "PersistentVolumeClaim")
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -20,7 +22,31 @@ def _settle_claim(kube: Kube, claim: Object) -> None:
     if "deletionTimestamp" in metadata:
         kube.patch(*CLAIM, metadata["name"], {"metadata": {"finalizers": None}}, metadata["namespace"])
     elif claim["status"].get("capacity") != asked:
+        if not claim["spec"].get("volumeName"):
+            _give_volume(kube, claim)
         _patch_status(kube, claim, {"phase": "Bound", "capacity": asked})
+
+
+def _give_volume(kube: Kube, claim: Object) -> None:
+    metadata, spec = claim["metadata"], claim["spec"]
+    name = f"pvc-{metadata['uid']}"
+    volume = {
+        "capacity": spec["resources"]["requests"],
+        "accessModes": spec["accessModes"],
+        "storageClassName": spec["storageClassName"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "csi": {"driver": LUSTRE_DRIVER, "volumeHandle": f"project/zone/{name}"},
+    }
+    labels = {OWNER_LABEL: metadata["namespace"]}
+    kube.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name, "labels": labels},
+            "spec": volume,
+        }
+    )
+    kube.patch(*CLAIM, metadata["name"], {"spec": {"volumeName": name}}, metadata["namespace"])
 
 
 def _settle_deployment(kube: Kube, deployment: Object) -> None:

@@ -108,7 +108,9 @@ class Proxy:
 
     def await_watches(self, path: str) -> None:
         """Wait until a watch of that path is open."""
-        eventually(lambda: any(re.search(path, of) for of in list(self._streams.values())), what=f"watch of {path}")
+        eventually(
+            lambda: any(re.search(path, of) for of in list(self._streams.values())), what=f"watch of {path}"
+        )
 
     @contextmanager
     def outage(self) -> Iterator[None]:
@@ -121,13 +123,15 @@ class Proxy:
         self._loop, self._stopping = asyncio.get_running_loop(), asyncio.Event()
         context = ssl.create_default_context(cafile=str(self._cluster.ca_file))
         server = web.Server(self._handle)
-        runner = web.ServerRunner(server)
+        runner = web.ServerRunner(server, shutdown_timeout=0.1)
         timeout = aiohttp.ClientTimeout(total=None)
         connector = aiohttp.TCPConnector(ssl=context, limit=0)
-        async with aiohttp.ClientSession(connector=connector, timeout=timeout, auto_decompress=False) as session:
+        async with aiohttp.ClientSession(
+            connector=connector, timeout=timeout, auto_decompress=False
+        ) as session:
             self._session = session
             await runner.setup()
-            site = web.TCPSite(runner, "127.0.0.1", 0, shutdown_timeout=0.1)
+            site = web.TCPSite(runner, "127.0.0.1", 0)
             await site.start()
             self.url = f"http://127.0.0.1:{runner.addresses[0][1]}"
             self._ready.set()
@@ -155,9 +159,12 @@ class Proxy:
 
     async def _forward(self, request: web.BaseRequest, fault: Fault | None) -> web.StreamResponse:
         headers = {name: request.headers[name] for name in _KEPT_HEADERS if name in request.headers}
+        headers["Accept-Encoding"] = "identity"
         url, body = self._cluster.url + request.path_qs, await request.read()
         try:
-            async with self._session.request(request.method, url, data=body or None, headers=headers) as answer:
+            async with self._session.request(
+                request.method, url, data=body or None, headers=headers
+            ) as answer:
                 if "watch=true" in request.query_string and answer.status == 200:
                     return await self._stream(request, answer)
                 data = await answer.read()
@@ -165,12 +172,14 @@ class Proxy:
             _break(request)
         if fault:
             await self._spoil(request, fault)
-        kept = {name: answer.headers[name] for name in ("Content-Type", "Retry-After") if name in answer.headers}
+        kept = {
+            name: answer.headers[name] for name in ("Content-Type", "Retry-After") if name in answer.headers
+        }
         return web.Response(status=answer.status, body=data, headers=kept)
 
     async def _spoil(self, request: web.BaseRequest, fault: Fault) -> None:
         fault.on_hit()
-        while fault.action == "hold" and fault in self._faults:
+        while fault.action == "hold" and fault in self._faults:  # noqa: ASYNC110 - another thread removes it
             await asyncio.sleep(_POLL_SECONDS)
         if fault.action == "lose":
             _break(request)
@@ -191,9 +200,12 @@ class Proxy:
 
     async def _copy(self, answer: aiohttp.ClientResponse, response: web.StreamResponse, path: str) -> None:
         async for line in answer.content:
-            while any(one.action == "withhold" and re.search(one.path, path) for one in self._faults):
+            while self._withholds(path):  # noqa: ASYNC110 - another thread ends it
                 await asyncio.sleep(_POLL_SECONDS)
             await response.write(line)
+
+    def _withholds(self, path: str) -> bool:
+        return any(one.action == "withhold" and re.search(one.path, path) for one in self._faults)
 
 
 def _refusal(fault: Fault) -> web.Response:

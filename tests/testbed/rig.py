@@ -2,7 +2,7 @@
 
 import itertools
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,22 @@ from testbed.proxy import Proxy
 from testbed.waiting import eventually
 
 CRDS = Path(__file__).parents[2] / "crds"
+POOL = ("kvtier.dev/v1alpha1", "KVCachePool")
+CHILDREN = (
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("v1", "PersistentVolumeClaim"),
+    ("cloud.google.com/v1", "ComputeClass"),
+    ("apps/v1", "Deployment"),
+    ("v1", "Service"),
+)
 _LEASE = ("coordination.k8s.io/v1", "Lease", "kvtier-operator", operator_process.NAMESPACE)
 
 
 def install_crd(plane: ControlPlane) -> None:
     """Install KVCachePool and wait until it is served."""
-    definitions = [one for path in sorted(CRDS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())]
+    definitions = [
+        one for path in sorted(CRDS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())
+    ]
     population.install_definitions(plane.kube, definitions)
 
 
@@ -51,12 +61,37 @@ class Rig:
         self.proxy.remove()
         self.drop_lease()
         for namespace in self.kube.list("v1", "Namespace"):
-            if namespace["metadata"]["name"].endswith("x") and "deletionTimestamp" not in namespace["metadata"]:
+            if (
+                namespace["metadata"]["name"].endswith("x")
+                and "deletionTimestamp" not in namespace["metadata"]
+            ):
                 delete_namespace(self.kube, namespace["metadata"]["name"])
+
+    def steal_lease(self, holder: str) -> None:
+        """Somebody else holds the Lease from now on."""
+        name, namespace = _LEASE[2:]
+        self.kube.patch(
+            *_LEASE[:2], name, {"spec": {"holderIdentity": holder, "leaseDurationSeconds": 60}}, namespace
+        )
 
     def drop_lease(self) -> None:
         """As if the Lease of a killed leader had run out."""
         self.kube.delete(*_LEASE)
+
+    def clear_pool(self, pools: Pools, name: str) -> None:
+        """Delete a pool and all its children, without an operator."""
+        pools.delete(name)
+        self.drop_finalizers(POOL, name, pools.namespace)
+        for kind in CHILDREN:
+            for child in pools.children(*kind):
+                metadata = child["metadata"]
+                self.kube.delete(*kind, metadata["name"], metadata.get("namespace"))
+                self.drop_finalizers(kind, metadata["name"], metadata.get("namespace"))
+
+    def drop_finalizers(self, kind: tuple[str, str], name: str, namespace: str | None) -> None:
+        """Let an object go that is being deleted; no controller does that here."""
+        with suppress(NotFoundError):
+            self.kube.patch(*kind, name, {"metadata": {"finalizers": None}}, namespace)
 
     def lease(self) -> Object:
         """The Lease's spec, {} while there is none."""

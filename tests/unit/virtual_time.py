@@ -32,9 +32,13 @@ class _Loop(asyncio.SelectorEventLoop):
 
 
 def run(main: Coroutine[Any, Any, Result]) -> Result:
-    """The result of `main`, in virtual time."""
+    """The result of `main`, in virtual time. A callback that failed fails the test."""
+    failed: list[dict[str, Any]] = []
     with asyncio.Runner(loop_factory=_Loop) as runner:
-        return runner.run(main)
+        runner.get_loop().set_exception_handler(lambda _, context: failed.append(context))
+        result = runner.run(main)
+    assert failed == []
+    return result
 
 
 def now() -> float:

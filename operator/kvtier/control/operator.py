@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 import kopf
 
-from kvtier.control import watch
+from kvtier.control import garbage, watch
 from kvtier.control.leader import Election
 from kvtier.control.queue import WorkQueue
 from kvtier.control.reconciler import Reconciler
@@ -80,13 +80,21 @@ class Operator:
 
     async def _await_crd(self) -> None:
         """Wait until pools are served: kopf never watches a resource that was not there when it started."""
-        while await self._client.list(POOL) is None:
-            logger.error(
-                "%s.%s is not served: install it with kvtier crd | kubectl apply --server-side -f -",
-                POOL.plural,
-                POOL.group,
-            )
+        while not await self._pools_are_served():  # noqa: ASYNC110 - the event is the cluster's
             await asyncio.sleep(_RETRY_SECONDS)
+
+    async def _pools_are_served(self) -> bool:
+        try:
+            # One namespace is enough to tell, and cheap.
+            if await self._client.list(POOL, self._options.lease_namespace) is not None:
+                return True
+            crd = f"{POOL.plural}.{POOL.group}"
+            logger.error(
+                "%s is not served: install it with kvtier crd | kubectl apply --server-side -f -", crd
+            )
+        except ApiError as error:
+            logger.error("cannot list what kvtier needs: %s", error)
+        return False
 
     async def _lead(self, stop: asyncio.Event) -> None:
         identity = f"{socket.gethostname()}-{os.getpid()}"
@@ -142,6 +150,7 @@ class Operator:
 
 async def operate(options: Options) -> None:
     """Connect and run."""
+    garbage.collect_less()
     api = await connect(options.kubeconfig, options.context)
     try:
         await Operator(AioClient(api), options).run()

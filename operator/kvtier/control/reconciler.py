@@ -151,7 +151,8 @@ def _identity(pool: KVCachePool, **metadata: Any) -> dict[str, Any]:
 def _leaving(raw: Object) -> KVCachePool:
     """A deleted pool whose spec cannot be read: of it, only the deletionPolicy still matters."""
     policy = "Delete" if raw.get("spec", {}).get("deletionPolicy") == "Delete" else "Retain"
-    spec = PoolSpec.model_construct(deletion_policy=policy, models=[])
+    read: dict[str, Any] = {"deletion_policy": policy, "models": []}
+    spec = PoolSpec.model_construct(_fields_set=None, **read)
     known: dict[str, Any] = {"metadata": dict(raw["metadata"]), "spec": spec, "status": _old_status(raw)}
     return KVCachePool.model_construct(_fields_set=None, **known)
 

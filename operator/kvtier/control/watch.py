@@ -17,8 +17,10 @@ from kvtier.control.store import Key, Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, Resource
 
 _WATCHED = (POOL, *CHILDREN, *CLUSTER_FACTS)
-# kopf has a task per object until it was quiet for this long, and the task holds on to the object.
+# kopf has a task per object until it was quiet for this long, and the task holds on to the object. Small pages
+# let the tasks of one page end before the next comes: both bound the memory that a start with many pools takes.
 _IDLE_SECONDS = 0.5
+_PAGE = 100
 
 
 def registry(
@@ -49,7 +51,7 @@ def settings() -> kopf.OperatorSettings:
     chosen.persistence.diffbase_storage = NoDiffs()
     chosen.persistence.progress_storage = NoProgress()
     chosen.queueing.idle_timeout = _IDLE_SECONDS
-    chosen.watching.chunk_size = 500
+    chosen.watching.chunk_size = _PAGE
     for resource in CHILDREN:
         chosen.watching.label_selectors[resource.group or "", resource.version, resource.plural] = SELECTOR
     return chosen

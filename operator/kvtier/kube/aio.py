@@ -4,6 +4,7 @@ import json
 import os
 from typing import Any
 from urllib.parse import urlencode
+from urllib.request import getproxies_environment
 
 import aiohttp
 import yaml
@@ -34,6 +35,8 @@ async def connect(
     except (config.ConfigException, OSError, yaml.YAMLError) as error:
         raise ApiError(0, "NoCluster", str(error)) from error
     configuration.connection_pool_maxsize = connections
+    # Looking for a proxy takes aiohttp two threads per request, so it only does where there is one.
+    configuration.client_session_kwargs = {"trust_env": bool(getproxies_environment())}
     client = ApiClient(configuration)
     client.user_agent = f"kvtier/{__version__}"
     return client
@@ -140,15 +143,15 @@ class AioClient:
 
 
 def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]:
+    """The answer's document; ApiError for a refusal, and for an answer that is none of the API server's."""
     try:
         document = json.loads(data)
     except ValueError:
-        document = {"message": data[:200].decode(errors="replace")}
-    if not isinstance(document, dict):
-        document = {"message": str(document)[:200]}
+        document = None
     if status >= 400:
+        known = document if isinstance(document, dict) else {"message": data[:200].decode(errors="replace")}
         delay = float(retry_after) if retry_after and retry_after.isdigit() else None
-        raise ApiError(
-            status, document.get("reason") or "Error", document.get("message") or "no message", delay
-        )
+        raise ApiError(status, known.get("reason") or "Error", known.get("message") or "no message", delay)
+    if not isinstance(document, dict):
+        raise ApiError(0, "BadAnswer", f"not a JSON object: {data[:200].decode(errors='replace')!r}")
     return document

@@ -46,6 +46,11 @@ def test_names_that_read_alike_are_told_apart(one: tuple[str, ...], other: tuple
     assert digest(*one) != digest(*other)
 
 
+def test_a_long_name_keeps_as_much_as_fits() -> None:
+    assert len(derive("x" * 253)) == 52
+    assert len(derive("x" * 253, limit=63)) == 63
+
+
 def test_a_derived_name_tells_what_it_belongs_to_and_never_changes() -> None:
     assert derive("team-a", "chat.cache").startswith("team-a-chat-cache-")
     assert derive("team-a", "chat.cache") == derive("team-a", "chat.cache")

@@ -34,6 +34,7 @@ async def test_an_event_is_about_its_pool() -> None:
         "namespace": "team-a",
         "uid": "pool-uid",
     }
+    assert event["count"] == 1
     assert event["firstTimestamp"] == event["lastTimestamp"] == NOW
 
 

@@ -5,11 +5,13 @@ from typing import Any
 from kvtier.api.quantities import GIB, parse
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.children import claim_name
-from unit.builders import manifest, model, pool
+from kvtier.plan.serving import plan_serving
+from unit.builders import checks, manifest, model, observed, pool
 from unit.tables import table
 
 SSD = {"localSSD": {"capacity": "1Ti"}}
 POOL = pool()
+OPPORTUNISTIC = pool(mode="Opportunistic")
 
 
 def _pod(of: KVCachePool) -> dict[str, Any]:
@@ -81,6 +83,19 @@ def test_tiers_are_mounted_where_the_engine_looks_for_them(
     if "lustre" in mounted:
         (shared,) = [volume for volume in _pod(of)["volumes"] if volume["name"] == "lustre"]
         assert shared["persistentVolumeClaim"] == {"claimName": claim_name(of)}
+
+
+@table(
+    "claim, names_it",
+    {"the engine looks for Lustre where it is mounted": (True, True), "and only there": (False, False)},
+)
+def test_the_engine_and_its_mounts_agree(claim: bool, names_it: bool) -> None:
+    part = plan_serving(
+        OPPORTUNISTIC, observed(), checks(), claim_name(OPPORTUNISTIC) if claim else None, True
+    )
+    (container,) = part.applies[0]["spec"]["template"]["spec"]["containers"]
+    assert ("/kv/lustre" in "".join(container["args"])) is names_it
+    assert ("/kv/lustre" in {mount["mountPath"] for mount in container["volumeMounts"]}) is names_it
 
 
 def test_the_shell_that_starts_the_engine_never_sees_its_arguments() -> None:

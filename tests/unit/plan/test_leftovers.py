@@ -10,7 +10,7 @@ from unit.tables import table
 
 TWO = pool(models=[model(), model(name="old")])
 ONE = pool()
-GOING = {"metadata": {"deletionTimestamp": "2026-11-29T12:00:00Z"}}
+GOING: dict[str, Any] = {"metadata": {"deletionTimestamp": "2026-11-29T12:00:00Z"}}
 
 
 def _all(of: Any) -> list[Object]:

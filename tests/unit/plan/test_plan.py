@@ -118,11 +118,23 @@ def test_tiers_are_told_fastest_first() -> None:
     ]
 
 
-def test_models_are_counted_when_all_their_pods_are_ready() -> None:
-    two = pool(models=[model(), model(name="new")])
-    status = plan(two, _world(POOL), NOW).status
+@table(
+    "models, ready, counted",
+    {
+        "a model with all its Pods counts": ([model()], 1, "1/1"),
+        "a model that lacks one does not": ([model(replicas=2)], 1, "0/1"),
+        "a model that is not there does not": ([model(), model(name="new")], 1, "1/2"),
+        "a model that is not there does not count for wanting no Pods": (
+            [model(), model(name="new", replicas=0)],
+            1,
+            "1/2",
+        ),
+    },
+)
+def test_models_ready(models: list[Any], ready: int, counted: str) -> None:
+    status = plan(pool(models=models), _world(POOL, ready), NOW).status
     assert status is not None
-    assert status.models_ready == "1/2"
+    assert status.models_ready == counted
 
 
 SERVED: list[dict[str, Any]] = [
@@ -138,6 +150,13 @@ def test_what_is_missing_from_a_pool_that_served_degrades_it(before: dict[str, A
     assert new is not None
     assert old is not None
     assert (new.phase, old.phase) == ("Blocked", "Degraded")
+
+
+def test_a_pool_whose_engines_were_never_ready_is_blocked_and_not_degraded() -> None:
+    before = {"models": [{"name": "llama", "readyReplicas": 0}]}
+    status = plan(pool(status=before), observed(facts=facts(lustre_driver=False)), NOW).status
+    assert status is not None
+    assert status.phase == "Blocked"
 
 
 def test_a_shrink_is_refused_while_replicas_go_on() -> None:

@@ -3,7 +3,6 @@
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name, mounts_lustre
 from kvtier.plan.model import Part
 from kvtier.plan.serving import plan_serving
@@ -17,7 +16,7 @@ CLAIM = claim_name(POOL)
 
 
 def _plan(
-    of: KVCachePool, *live: Any, claim: str | None = CLAIM, nodes: bool = True, **statuses: str
+    of: KVCachePool, *live: Any, claim: str | None = CLAIM, nodes: bool = True, **statuses: Any
 ) -> Part:
     return plan_serving(of, observed(*live), checks(**statuses), claim, nodes)
 
@@ -135,7 +134,7 @@ def test_an_opportunistic_pool_takes_up_the_claim_when_it_is_bound() -> None:
     },
 )
 def test_an_engine_that_runs_is_kept_and_still_updated_or_held_with(
-    of: KVCachePool, mounted: bool, claim: str | None, statuses: dict[str, str], updated: bool
+    of: KVCachePool, mounted: bool, claim: str | None, statuses: dict[str, Any], updated: bool
 ) -> None:
     running = deployment(POOL if mounted else PLAIN)
     part = _plan(of, running, claim=claim, **statuses)
@@ -154,74 +153,3 @@ def test_a_mounted_tier_is_not_unmounted_when_the_claim_is_lost_from_sight() -> 
     for of in (POOL, OPPORTUNISTIC):
         part = _plan(of, deployment(of), claim=None)
         assert all(mounts_lustre(one) for one in part.applies if one["kind"] == "Deployment")
-
-
-def _status(of: KVCachePool, *live: Any) -> Any:
-    return _plan(of, *live).models[0]
-
-
-@table(
-    "of, live, counts",
-    {
-        "without a Deployment nothing is ready": (POOL, None, (1, 0)),
-        "ready Pods are counted": (pool(models=[model(replicas=2)]), deployment(POOL, ready=2), (2, 2)),
-        "a status about an older spec does not count": (
-            POOL,
-            deployment(POOL, metadata={"generation": 2}),
-            (1, 0),
-        ),
-        "no ready Pods are zero": (POOL, deployment(POOL, status={"readyReplicas": None}), (1, 0)),
-        "an autoscaler's number is the one wanted": (
-            pool(models=[model(autoscaling={})]),
-            deployment(POOL, ready=3, spec={"replicas": 4}),
-            (4, 3),
-        ),
-    },
-)
-def test_model_status(of: KVCachePool, live: Any, counts: tuple[int, int]) -> None:
-    status = _status(of, *([live] if live else []))
-    assert (status.replicas, status.ready_replicas) == counts
-    assert status.service == (live["metadata"]["name"] if live else None)
-    assert len(status.fingerprint) == 16
-
-
-PROGRESS = {"type": "Progressing", "status": "False", "message": "timed out progressing"}
-QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}
-FINE = [{"type": "Progressing", "status": "True"}, {"type": "ReplicaFailure", "status": "False"}]
-
-
-@table(
-    "ready, conditions, verdict",
-    {
-        "all Pods ready is ready": (1, FINE, ("True", "AllReady", "every model has all its Pods ready")),
-        "missing Pods are counted": (0, FINE, ("False", "Starting", "Pods ready: llama 0/1")),
-        "a rollout that does not go on says why": (
-            0,
-            [PROGRESS],
-            ("False", "NotProgressing", "llama: timed out progressing"),
-        ),
-        "Pods that may not be made say why": (
-            0,
-            [QUOTA],
-            ("False", "NotProgressing", "llama: exceeded quota"),
-        ),
-        "a problem that keeps no Pod from being ready is none": (1, [PROGRESS], ("True", "AllReady", "")),
-    },
-)
-def test_models_ready(ready: int, conditions: list[Any], verdict: tuple[str, str, str]) -> None:
-    (condition,) = _plan(POOL, deployment(POOL, ready=ready, status={"conditions": conditions})).conditions
-    assert (condition.type, condition.status, condition.reason) == ("ModelsReady", *verdict[:2])
-    assert verdict[2] in condition.message
-
-
-def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
-    none = pool(models=[model(replicas=0)])
-    assert _plan(none).conditions[0].reason == "Starting"
-    assert _plan(none, deployment(none, ready=0)).conditions[0].reason == "AllReady"
-
-
-def test_the_world_is_only_read() -> None:
-    world: Observed = observed(deployment(POOL))
-    before = repr(world)
-    plan_serving(POOL, world, checks(), CLAIM, nodes_usable=True)
-    assert repr(world) == before

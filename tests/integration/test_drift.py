@@ -1,0 +1,157 @@
+"""Children that others edit: what is the pool's is put back, what is not is left alone."""
+
+from typing import Any
+
+import pytest
+
+from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
+from testbed import operator_process
+from testbed.kube import Object
+from testbed.pools import Pools
+from testbed.rig import Rig
+
+DEPLOYMENT = ("apps/v1", "Deployment")
+CHILDREN = {
+    "class": ("storage.k8s.io/v1", "StorageClass"),
+    "claim": ("v1", "PersistentVolumeClaim"),
+    "compute class": ("cloud.google.com/v1", "ComputeClass"),
+    "engine": DEPLOYMENT,
+    "service": ("v1", "Service"),
+}
+
+
+def test_an_owned_field_is_put_back(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        _patch(pools, {"spec": {"replicas": 7, "template": {"spec": {"enableServiceLinks": True}}}})
+        spoiled.until(lambda: _spec(pools)["replicas"] == 1)
+        spoiled.until(lambda: _spec(pools)["template"]["spec"]["enableServiceLinks"] is False)
+
+
+def test_what_others_add_survives(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        name = pools.child(*DEPLOYMENT)["metadata"]["name"]
+        template = {
+            "metadata": {"annotations": {"example.com/note": "kept"}},
+            "spec": {"containers": [{"name": "sidecar", "image": "example/sidecar"}]},
+        }
+        foreign = {
+            "apiVersion": DEPLOYMENT[0],
+            "kind": DEPLOYMENT[1],
+            "metadata": {"name": name, "namespace": pools.namespace, "labels": {"example.com/team": "x"}},
+            "spec": {"template": template},
+        }
+        spoiled.kube.apply(foreign, field_manager="somebody", force=False)
+        pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"maxNumSeqs": 7}]})
+        spoiled.until(lambda: "--max-num-seqs=7" in str(_spec(pools)))
+        live = pools.child(*DEPLOYMENT)
+        assert live["metadata"]["labels"]["example.com/team"] == "x"
+        assert live["spec"]["template"]["metadata"]["annotations"]["example.com/note"] == "kept"
+        assert {one["name"] for one in live["spec"]["template"]["spec"]["containers"]} == {
+            "engine",
+            "sidecar",
+        }
+
+
+def test_a_field_that_is_no_longer_wanted_goes(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled, models__0__env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}])
+        model = pools.get("pool")["spec"]["models"][0]
+        pools.patch("pool", {"models": [model | {"env": [{"name": "B", "value": "2"}]}]})
+
+        def variables() -> set[str]:
+            return {one["name"] for one in _spec(pools)["template"]["spec"]["containers"][0]["env"]}
+
+        spoiled.until(lambda: "A" not in variables())
+        assert "B" in variables()
+
+
+@pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
+def test_a_deleted_child_comes_back(spoiled: Rig, kind: tuple[str, str]) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        old = pools.child(*kind)["metadata"]
+        spoiled.kube.delete(*kind, old["name"], old.get("namespace"))
+        spoiled.until(lambda: [c["metadata"]["uid"] for c in pools.children(*kind)] not in ([], [old["uid"]]))
+
+
+@pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
+def test_a_child_whose_labels_were_taken_away_is_found_again(spoiled: Rig, kind: tuple[str, str]) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        old = pools.child(*kind)["metadata"]
+        labels = {
+            "app.kubernetes.io/managed-by": None,
+            "kvtier.dev/pool": None,
+            "kvtier.dev/pool-namespace": None,
+        }
+        spoiled.kube.patch(*kind, old["name"], {"metadata": {"labels": labels}}, old.get("namespace"))
+        spoiled.until(lambda: [c["metadata"]["uid"] for c in pools.children(*kind)] == [old["uid"]])
+
+
+@pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
+def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
+    spoiled: Rig,  # noqa: F811
+    kind: tuple[str, str],
+) -> None:
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        theirs = _stranger(pools.child(*kind))
+    spoiled.clear_pool(pools, "pool")
+    made = spoiled.kube.create(theirs)
+    with spoiled.operator():
+        pools.create("pool")
+        spoiled.until(lambda: pools.condition("pool", "Ready").get("reason") == "NotOwned")
+        name, namespace = theirs["metadata"]["name"], theirs["metadata"].get("namespace")
+        assert name in pools.condition("pool", "Ready")["message"]
+        live = spoiled.kube.get(*kind, name, namespace)
+        assert live["metadata"]["resourceVersion"] == made["metadata"]["resourceVersion"]
+        spoiled.kube.delete(*kind, name, namespace)
+        spoiled.drop_finalizers(kind, name, namespace)
+        spoiled.until_ready(pools, "pool")
+
+
+def test_replicas_that_an_autoscaler_owns_are_never_written(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator("--resync-seconds", "1") as process:
+        pools = _ready(spoiled, models__0__autoscaling={"provider": "External"})
+        for replicas in (4, 0, 2):
+            _patch(pools, {"spec": {"replicas": replicas}})
+            listed = operator_process.logged(process).count("listed ")
+            operator_process.await_log(process, "listed ", listed + 3)
+            assert _spec(pools)["replicas"] == replicas
+        spoiled.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
+
+
+def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled, models__0__autoscaling={"provider": "External"})
+        _patch(pools, {"spec": {"replicas": 4}})
+        model = {key: v for key, v in pools.get("pool")["spec"]["models"][0].items() if key != "autoscaling"}
+        pools.patch("pool", {"models": [model | {"replicas": 3}]})
+        spoiled.until(lambda: _spec(pools)["replicas"] == 3)
+
+
+def _ready(spoiled: Rig, **changes: Any) -> Pools:  # noqa: F811
+    pools = pools_in(spoiled)
+    pools.create("pool", **changes)
+    spoiled.until_ready(pools, "pool")
+    return pools
+
+
+def _spec(pools: Pools) -> Any:
+    return pools.child(*DEPLOYMENT)["spec"]
+
+
+def _patch(pools: Pools, change: Object) -> None:
+    name = pools.child(*DEPLOYMENT)["metadata"]["name"]
+    pools.kube.patch(*DEPLOYMENT, name, change, pools.namespace)
+
+
+def _stranger(child: Object) -> Object:
+    """The same object as somebody else would make it."""
+    metadata = {key: child["metadata"][key] for key in ("name", "namespace") if key in child["metadata"]}
+    content = {key: value for key, value in child.items() if key not in ("metadata", "status")}
+    if child["kind"] == "Service":
+        content["spec"] = {"ports": [{"port": 80}]}
+    return {**content, "metadata": metadata}

@@ -1,0 +1,122 @@
+"""Requests that fail, at every single write of a pool's life: the end is the same as without."""
+
+import re
+from functools import partial
+from typing import Any
+
+import pytest
+
+from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
+from testbed import operator_process
+from testbed.pools import Pools
+from testbed.proxy import Fault
+from testbed.rig import CHILDREN, Rig
+
+# Finalizer, class, claim, ComputeClass, status; then, once the claim is bound, engine, service, status, status.
+WRITES = range(9)
+ONCE = {
+    "a conflict": Fault("answer", status=409),
+    "an overload": Fault("answer", status=429, retry_after=1),
+    "an internal error": Fault("answer", status=500),
+    "an unavailable server": Fault("answer", status=503),
+    "a connection that breaks before": Fault("drop"),
+    "an answer that is lost": Fault("lose"),
+}
+
+
+@pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE)
+def test_one_failure_at_any_write_changes_nothing_in_the_end(spoiled: Rig, fault: Fault) -> None:  # noqa: F811
+    with spoiled.operator():
+        expected = _end_of(spoiled, pools_in(spoiled))
+        for index in WRITES:
+            pools = pools_in(spoiled)
+            one = Fault(
+                fault.action,
+                path=pools.namespace,
+                after=index,
+                status=fault.status,
+                retry_after=fault.retry_after,
+            )
+            with spoiled.proxy.spoiling(one):
+                assert _end_of(spoiled, pools) == expected
+            assert one.hits == 1, f"there is no write number {index}"
+
+
+def test_a_crash_at_any_write_changes_nothing_in_the_end(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator():
+        expected = _end_of(spoiled, pools_in(spoiled))
+    for index in WRITES:
+        pools = pools_in(spoiled)
+        with spoiled.operator() as process:
+            killed = Fault(
+                "hold", path=pools.namespace, after=index, on_hit=partial(process.terminate, force=True)
+            )
+            spoiled.proxy.spoil(killed)
+            pools.create("pool")
+            spoiled.until(partial(getattr, killed, "hits"), f"write number {index}")
+        spoiled.proxy.remove(killed)
+        spoiled.drop_lease()
+        with spoiled.operator():
+            assert _end_of(spoiled, pools, create=False) == expected
+
+
+@pytest.mark.parametrize(("status", "reason"), [(422, "Invalid"), (403, "Forbidden")])
+def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
+    spoiled: Rig,  # noqa: F811
+    status: int,
+    reason: str,
+) -> None:
+    refused, fine = pools_in(spoiled), pools_in(spoiled)
+    fault = Fault(
+        "answer", path=f"{refused.namespace}/services", times=None, status=status, message="no such luck"
+    )
+    with spoiled.operator(), spoiled.proxy.spoiling(fault):
+        refused.create("pool")
+        spoiled.until(lambda: refused.condition("pool", "ModelsReady").get("reason") == reason)
+        assert "no such luck" in refused.condition("pool", "ModelsReady")["message"]
+        assert refused.condition("pool", "Ready")["status"] == "False"
+        assert len(refused.children("apps/v1", "Deployment")) == 1, "the other children are made"
+        fine.create("pool")
+        spoiled.until_ready(fine, "pool")
+        spoiled.until(lambda: fault.hits >= 6)
+        gaps = [after - before for before, after in zip(fault.seen, fault.seen[1:], strict=False)]
+        assert gaps[-1] > 2 * gaps[-3], "attempts become rarer"
+        spoiled.proxy.remove(fault)
+        spoiled.until_ready(refused, "pool")
+
+
+def test_a_missing_permission_is_said_in_the_log_and_waited_for(spoiled: Rig) -> None:  # noqa: F811
+    message = 'nodes is forbidden: cannot list resource "nodes"'
+    fault = Fault("answer", "GET", path="/nodes.limit", times=None, status=403, message=message)
+    pools = pools_in(spoiled)
+    with spoiled.operator() as process, spoiled.proxy.spoiling(fault):
+        pools.create("pool")
+        operator_process.await_log(process, message)
+        assert pools.children("storage.k8s.io/v1", "StorageClass") == []
+        spoiled.proxy.remove(fault)
+        spoiled.until_ready(pools, "pool")
+
+
+def _end_of(rig: Rig, pools: Pools, create: bool = True) -> list[Any]:
+    """All that a pool has become, without what is peculiar to its namespace."""
+    if create:
+        pools.create("pool")
+    rig.until_ready(pools, "pool")
+    rig.until(lambda: not _stamped(pools.get("pool")), "the finalizer and status are written")
+    children = [_plain(child, pools.namespace) for kind in CHILDREN for child in pools.children(*kind)]
+    status = pools.get("pool")["status"]
+    conditions = [(one["type"], one["status"], one["reason"]) for one in status["conditions"]]
+    return [children, conditions, status["phase"], status["tiers"]]
+
+
+def _stamped(pool: Any) -> bool:
+    return "kvtier.dev/teardown" not in pool["metadata"].get("finalizers", [])
+
+
+def _plain(child: Any, namespace: str) -> Any:
+    """A child without what the API server adds, and with digests and the namespace made equal."""
+    content = {key: value for key, value in child.items() if key not in ("metadata", "status")}
+    text = repr((content, child["metadata"]["labels"])).replace(namespace, "NAMESPACE")
+    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", text)
+    text = re.sub(r"'clusterIPs?': [^]}]*?[],]", "", re.sub(r"'kv[a-z0-9]{6}'", "FILESYSTEM", text))
+    return re.sub(r"[0-9a-f]{8,16}", "DIGEST", re.sub(r"-[0-9a-f]{4}-", "-", text))

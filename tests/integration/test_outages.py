@@ -1,0 +1,100 @@
+"""An API server that is away, silent or not set up yet: everything is healed without a restart of the operator."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
+from testbed import operator_process
+from testbed.pools import Pools
+from testbed.proxy import Fault
+from testbed.rig import Rig, install_crd, rig
+
+SERVICE = ("v1", "Service")
+CLASS = ("storage.k8s.io/v1", "StorageClass")
+
+
+def test_children_deleted_during_an_outage_come_back_after_it(spoiled: Rig) -> None:  # noqa: F811
+    pools = pools_in(spoiled)
+    with spoiled.operator("--resync-seconds", "2") as process:
+        pools.create("pool")
+        spoiled.until_ready(pools, "pool")
+        pid, old = process.pid, _uids(pools)
+        with spoiled.proxy.outage():
+            for kind in (SERVICE, CLASS):
+                child = pools.child(*kind)["metadata"]
+                spoiled.kube.delete(*kind, child["name"], child.get("namespace"))
+        spoiled.until(lambda: len(new := _uids(pools)) == 2 and not new & old, "both are new")
+        process.require_alive()
+        assert process.pid == pid
+
+
+def test_an_api_server_that_restarts_is_waited_for(spoiled: Rig) -> None:  # noqa: F811
+    before, after = pools_in(spoiled), pools_in(spoiled)
+    with spoiled.operator() as process:
+        before.create("pool")
+        spoiled.until_ready(before, "pool")
+        spoiled.plane.restart_apiserver()
+        after.create("pool")
+        spoiled.until_ready(after, "pool")
+        process.require_alive()
+
+
+def test_an_edit_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:  # noqa: F811
+    pools = pools_in(spoiled)
+    with spoiled.operator("--resync-seconds", "1"):
+        pools.create("pool")
+        spoiled.until_ready(pools, "pool")
+        with _silent(spoiled, "kvcachepools"):
+            pools.patch("pool", {"models": [{"name": "other", "model": "example/other"}]})
+            spoiled.until(lambda: _models(pools) == {"other"})
+
+
+def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:  # noqa: F811
+    pools = pools_in(spoiled)
+    with spoiled.operator("--resync-seconds", "1"):
+        pools.create("pool")
+        spoiled.until_ready(pools, "pool")
+        old = pools.child(*SERVICE)["metadata"]
+        with _silent(spoiled, "services"):
+            spoiled.kube.delete(*SERVICE, old["name"], pools.namespace)
+            spoiled.until(
+                lambda: [s["metadata"]["uid"] for s in pools.children(*SERVICE)] not in ([], [old["uid"]])
+            )
+
+
+def test_watches_that_break_are_opened_again(spoiled: Rig) -> None:  # noqa: F811
+    pools = pools_in(spoiled)
+    with spoiled.operator():
+        spoiled.proxy.await_watches("kvcachepools.*watch=true")
+        spoiled.proxy.cut_watches()
+        pools.create("pool")
+        spoiled.until_ready(pools, "pool")
+
+
+def test_a_missing_crd_is_asked_for_and_waited_for() -> None:
+    with rig(crd=False) as bare, bare.operator() as process:
+        operator_process.await_log(process, "kvtier crd | kubectl apply")
+        install_crd(bare.plane)
+        pools = Pools(bare.kube, bare.namespace())
+        pools.create("pool")
+        bare.until_ready(pools, "pool")
+
+
+@contextmanager
+def _silent(spoiled: Rig, resource: str) -> Iterator[None]:  # noqa: F811
+    """The watch of a resource is open, and tells nothing."""
+    path = f"{resource}.*watch=true"
+    spoiled.proxy.await_watches(path)
+    with spoiled.proxy.spoiling(Fault("withhold", "GET", path=path, times=None)):
+        yield
+
+
+def _uids(pools: Pools) -> set[str]:
+    """Of the children that these tests delete."""
+    found = [*pools.children(*SERVICE), *pools.children(*CLASS)]
+    return {child["metadata"]["uid"] for child in found}
+
+
+def _models(pools: Pools) -> set[str]:
+    deployments = pools.children("apps/v1", "Deployment")
+    return {one["spec"]["selector"]["matchLabels"]["kvtier.dev/model"] for one in deployments}

@@ -1,0 +1,86 @@
+"""Nothing is written when nothing changes, and nothing is asked for that RBAC does not grant."""
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from testbed import gke, operator_process, population
+from testbed.operator_process import ROOT, USER
+from testbed.pools import API, Pools
+from testbed.rig import Rig, rig
+
+SAMPLES = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
+RESYNCS = 4
+# Used when a pool was released by force: test_replicas.
+SWEEP = ("kvcachepools", "get")
+# A server-side apply that creates is logged as patch, a watch only when it ends.
+UNSEEN = ("create", "watch")
+
+
+@pytest.fixture(scope="module")
+def quiet() -> Iterator[Rig]:
+    with rig() as made:
+        yield made
+
+
+@pytest.fixture(scope="module")
+def samples(quiet: Rig) -> Pools:
+    """All samples, applied as they are."""
+    pools = Pools(quiet.kube, quiet.namespace())
+    secret = {"name": "hf-token", "namespace": pools.namespace}
+    quiet.kube.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"token": "x"}}
+    )
+    population.add_node(quiet.kube, gke.NodeSpec("existing", "a3-highgpu-8g"))
+    for path in SAMPLES:
+        pool: Any = yaml.safe_load(path.read_text())
+        quiet.kube.create(pool | {"metadata": pool["metadata"] | {"namespace": pools.namespace}})
+    return pools
+
+
+def test_steady_state_and_restarts_write_nothing(quiet: Rig, samples: Pools) -> None:
+    with quiet.operator("--resync-seconds", "1") as process:
+        for path in SAMPLES:
+            quiet.until_ready(samples, path.stem)
+        _await_resyncs(process)
+        mark = quiet.plane.audit.mark()
+        _await_resyncs(process)
+        assert quiet.plane.audit.writes(mark, USER) == []
+    with quiet.operator("--resync-seconds", "1") as process:
+        operator_process.await_log(process, "verified all pools")
+        _await_resyncs(process)
+        assert quiet.plane.audit.writes(mark, USER) == []
+
+
+def test_every_permission_is_used_and_no_other_is_asked_for(quiet: Rig) -> None:
+    pools = Pools(quiet.kube, quiet.namespace())
+    with quiet.operator("--resync-seconds", "1") as process:
+        pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
+        quiet.until(lambda: pools.condition("pool", "CredentialsPresent").get("status") == "False")
+        pools.patch(
+            "pool", {"models": [{"name": "chat", "model": "example/model"}], "deletionPolicy": "Delete"}
+        )
+        quiet.until_ready(pools, "pool")
+        pools.patch("pool", {"tiers": {"lustre": None}})
+        quiet.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
+        pools.delete("pool")
+        quiet.until(lambda: quiet.kube.find(*API, "pool", pools.namespace) is None)
+        _await_resyncs(process)
+    requests = quiet.plane.audit.requests(user=USER)
+    assert [one for one in requests if one.code == 403] == []
+    asked = {("/".join(filter(None, (one.resource, one.subresource))), one.verb) for one in requests}
+    assert {grant for grant in _granted() - asked if grant[1] not in UNSEEN} == {SWEEP}
+
+
+def _await_resyncs(process: Any) -> None:
+    listed = operator_process.logged(process).count("listed ")
+    operator_process.await_log(process, "listed ", listed + RESYNCS)
+
+
+def _granted() -> set[tuple[str, str]]:
+    documents = yaml.safe_load_all(Path(ROOT / "manifests" / "install.yaml").read_text())
+    rules = [rule for one in documents if one["kind"] in ("ClusterRole", "Role") for rule in one["rules"]]
+    return {(resource, verb) for rule in rules for resource in rule["resources"] for verb in rule["verbs"]}

@@ -1,0 +1,102 @@
+"""What is reported of the engines."""
+
+from typing import Any
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.model import Observed
+from kvtier.plan.children import claim_name
+from kvtier.plan.model import Part
+from kvtier.plan.serving import plan_serving
+from unit.builders import checks, deployment, model, observed, pool
+from unit.tables import table
+
+POOL = pool()
+OPPORTUNISTIC = pool(mode="Opportunistic")
+PLAIN = pool(tiers={"lustre": None})
+CLAIM = claim_name(POOL)
+
+
+def _plan(
+    of: KVCachePool, *live: Any, claim: str | None = CLAIM, nodes: bool = True, **statuses: Any
+) -> Part:
+    return plan_serving(of, observed(*live), checks(**statuses), claim, nodes)
+
+
+def _made(part: Part) -> list[str]:
+    return [one["kind"] for one in part.applies]
+
+
+def _status(of: KVCachePool, *live: Any) -> Any:
+    return _plan(of, *live).models[0]
+
+
+@table(
+    "of, live, counts",
+    {
+        "without a Deployment nothing is ready": (POOL, None, (1, 0)),
+        "ready Pods are counted": (pool(models=[model(replicas=2)]), deployment(POOL, ready=2), (2, 2)),
+        "a status about an older spec does not count": (
+            POOL,
+            deployment(POOL, metadata={"generation": 2}),
+            (1, 0),
+        ),
+        "a status that says nothing of its spec does not count": (
+            POOL,
+            deployment(POOL, status={"observedGeneration": None}),
+            (1, 0),
+        ),
+        "no ready Pods are zero": (POOL, deployment(POOL, status={"readyReplicas": None}), (1, 0)),
+        "an autoscaler's number is the one wanted": (
+            pool(models=[model(autoscaling={})]),
+            deployment(POOL, ready=3, spec={"replicas": 4}),
+            (4, 3),
+        ),
+    },
+)
+def test_model_status(of: KVCachePool, live: Any, counts: tuple[int, int]) -> None:
+    status = _status(of, *([live] if live else []))
+    assert (status.replicas, status.ready_replicas) == counts
+    assert status.service == (live["metadata"]["name"] if live else None)
+    assert len(status.fingerprint) == 16
+
+
+PROGRESS = {"type": "Progressing", "status": "False", "message": "timed out progressing"}
+QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}
+FINE = [{"type": "Progressing", "status": "True"}, {"type": "ReplicaFailure", "status": "False"}]
+
+
+@table(
+    "ready, conditions, verdict",
+    {
+        "all Pods ready is ready": (1, FINE, ("True", "AllReady", "every model has all its Pods ready")),
+        "missing Pods are counted": (0, FINE, ("False", "Starting", "Pods ready: llama 0/1")),
+        "a rollout that does not go on says why": (
+            0,
+            [PROGRESS],
+            ("False", "NotProgressing", "llama: timed out progressing"),
+        ),
+        "Pods that may not be made say why": (
+            0,
+            [QUOTA],
+            ("False", "NotProgressing", "llama: exceeded quota"),
+        ),
+        "a problem that keeps no Pod from being ready is none": (1, [PROGRESS], ("True", "AllReady", "")),
+    },
+)
+def test_models_ready(ready: int, conditions: list[Any], verdict: tuple[str, str, str]) -> None:
+    (condition,) = _plan(POOL, deployment(POOL, ready=ready, status={"conditions": conditions})).conditions
+    assert (condition.type, condition.status, condition.reason) == ("ModelsReady", *verdict[:2])
+    assert verdict[2] in condition.message
+
+
+def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
+    none = pool(models=[model(replicas=0)])
+    assert _plan(none).conditions[0].reason == "Starting"
+    assert _plan(none, deployment(none, ready=0)).conditions[0].reason == "AllReady"
+
+
+def test_the_world_is_only_read() -> None:
+    world: Observed = observed(deployment(POOL))
+    before = repr(world)
+    plan_serving(POOL, world, checks(), CLAIM, nodes_usable=True)
+    assert repr(world) == before
