@@ -29,9 +29,7 @@ def install(kube: Kube) -> None:
 
 
 @contextmanager
-def operator(
-    cluster: Cluster, *arguments: str, server: str = "", **environment: str
-) -> Iterator[Component]:
+def operator(cluster: Cluster, *arguments: str, server: str = "", **environment: str) -> Iterator[Component]:
     """A running `kvtier run`, bound by its own RBAC. Several at once compete for the Lease, as replicas do.
 
     ``server`` is where it finds the API server, if not at the cluster's own address.
