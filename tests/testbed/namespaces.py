@@ -2,8 +2,9 @@
 
 import re
 import secrets
+from contextlib import suppress
 
-from testbed.kube import ApiError, Kube, Object
+from testbed.kube import ApiError, Kube, NotFoundError, Object
 from testbed.waiting import eventually
 
 OWNER_LABEL = "kvtier.dev/pool-namespace"
@@ -40,7 +41,8 @@ def delete_namespace(kube: Kube, name: str) -> None:
     """
     kube.delete("v1", "Namespace", name)
     for pool in _pools(kube, name):
-        kube.patch(*_POOL, pool["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
+        with suppress(NotFoundError):  # an operator was faster
+            kube.patch(*_POOL, pool["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
     for api_version, kind in _CLUSTER_SCOPED:
         for leftover in _owned(kube, api_version, kind, name):
             kube.delete(api_version, kind, leftover["metadata"]["name"])

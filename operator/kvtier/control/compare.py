@@ -22,15 +22,14 @@ def satisfied(live: Any, wanted: Any) -> bool:
 
 
 def _list_satisfied(live: list[Any], wanted: list[Any]) -> bool:
-    key = _key(wanted)
-    if key is None:
+    if not _keyed(wanted):
         return len(live) == len(wanted) and all(map(satisfied, live, wanted))
-    by_key = {item.get(key): item for item in live if isinstance(item, Mapping)}
-    return all(satisfied(by_key.get(item[key]), item) for item in wanted)
+    # Some, not the: others may mount the same volume once more, under the same name.
+    return all(any(satisfied(one, item) for one in live) for item in wanted)
 
 
-def _key(items: list[Any]) -> str | None:
-    """The field that tells the items of a list of objects apart, or None for a list that counts as one value."""
+def _keyed(items: list[Any]) -> bool:
+    """Whether a field tells the items of a list of objects apart; else the list counts as one value."""
     if not items or not all(isinstance(item, Mapping) for item in items):
-        return None
-    return next((key for key in _KEYS if all(key in item for item in items)), None)
+        return False
+    return any(all(key in item for item in items) for key in _KEYS)

@@ -8,6 +8,7 @@ import asyncio
 import logging
 import time
 from collections.abc import Awaitable, Callable, Coroutine
+from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
@@ -36,6 +37,7 @@ class Election:
         self._identity = identity
         self._clock = clock
         self._seen: tuple[Any, float] = (None, 0.0)
+        self._renewed = 0.0
 
     async def lead(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for the Lease, then run `work` while it is held.
@@ -60,8 +62,15 @@ class Election:
                 await self._quietly(self._release())
 
     async def attempt(self) -> bool:
-        """Take or renew the Lease once; whether it is held now. No answer counts as no."""
-        return await self._quietly(self._attempt())
+        """Take or renew the Lease once; whether it is held now. No answer counts as no.
+
+        It is held from when it was asked for: a rival counts from the write, however late its answer comes.
+        """
+        asked = self._clock()
+        held = await self._quietly(self._attempt())
+        if held:
+            self._renewed = asked
+        return held
 
     async def _attempt(self) -> bool:
         lease = await self._client.get(LEASE, self._namespace, NAME)
@@ -98,12 +107,12 @@ class Election:
         }
 
     async def _hold(self) -> None:
-        """Renew until that has failed for the renewal deadline, which is shorter than the Lease."""
-        renewed = self._clock()
-        while self._clock() - renewed < RENEW_DEADLINE_SECONDS:
-            await asyncio.sleep(RETRY_SECONDS)
-            if await self.attempt():
-                renewed = self._clock()
+        """Renew until that has failed, or hung, for the renewal deadline, which is shorter than the Lease."""
+        while (left := self._renewed + RENEW_DEADLINE_SECONDS - self._clock()) > 0:
+            with suppress(TimeoutError):
+                async with asyncio.timeout(left):
+                    await asyncio.sleep(RETRY_SECONDS)
+                    await self.attempt()
         logger.error("the lease could not be renewed for %.0f s", RENEW_DEADLINE_SECONDS)
 
     async def _release(self) -> bool:
@@ -114,8 +123,11 @@ class Election:
 
     async def _quietly(self, request: Awaitable[bool]) -> bool:
         try:
-            return await request
+            async with asyncio.timeout(RENEW_DEADLINE_SECONDS):
+                return await request
+        except TimeoutError:
+            logger.warning("lease %s/%s: no answer", self._namespace, NAME)
         except ApiError as error:
             if error.status != 409:
                 logger.warning("lease %s/%s: %s", self._namespace, NAME, error)
-            return False
+        return False

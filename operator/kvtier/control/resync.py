@@ -60,6 +60,7 @@ class Resync:
         logger.info("listed %d pools in %.2f s", len(pools or ()), time.monotonic() - started)
 
     async def _list(self, resource: Resource) -> list[Object] | None:
+        self._store.list_begins(resource.kind)
         selector = SELECTOR if resource in CHILDREN else ""
         found = await self._client.list(resource, selector=selector)
         if found is None and resource.kind != "ComputeClass":

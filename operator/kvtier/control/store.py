@@ -5,11 +5,12 @@ from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
 from kvtier.api.names import LABEL_POOL, LABEL_POOL_NAMESPACE, label_value
+from kvtier.control.listing import Listing
 from kvtier.facts import cluster
 from kvtier.facts.model import Cluster, Object
 from kvtier.kube.client import CHILDREN, POOL
 
-_CHILD_KINDS = {resource.kind for resource in CHILDREN}
+_KEPT_KINDS = {resource.kind for resource in (POOL, *CHILDREN)}
 
 
 class Key(NamedTuple):
@@ -31,6 +32,7 @@ class Store:
         self._children: dict[Key, dict[tuple[str, str], Object]] = defaultdict(dict)
         self._labels: dict[Key, Key] = {}
         self._facts = cluster.Parts()
+        self._listings: dict[str, Listing] = defaultdict(Listing)
 
     def pool(self, key: Key) -> Object | None:
         return self._pools.get(key)
@@ -53,10 +55,11 @@ class Store:
 
     def put(self, kind: str, obj: Object) -> set[Key]:
         """An object as it is now."""
+        if kind not in _KEPT_KINDS:
+            return self._everyone(self._facts.put(kind, obj))
+        self._listings[kind].came(obj)
         if kind == POOL.kind:
             return self._put_pool(obj)
-        if kind not in _CHILD_KINDS:
-            return self._everyone(self._facts.put(kind, obj))
         label = _owner(obj)
         if label is None:
             return set()
@@ -68,10 +71,11 @@ class Store:
 
     def remove(self, kind: str, obj: Object) -> set[Key]:
         """An object that is gone. Its namesake that was made in the meantime stays."""
+        if kind not in _KEPT_KINDS:
+            return self._everyone(self._facts.remove(kind, obj))
+        self._listings[kind].went(obj)
         if kind == POOL.kind:
             return self._remove_pool(obj)
-        if kind not in _CHILD_KINDS:
-            return self._everyone(self._facts.remove(kind, obj))
         label, key = _owner(obj), (kind, obj["metadata"]["name"])
         known = self._children[label].get(key) if label else None
         if label is None or known is None or known["metadata"]["uid"] != obj["metadata"]["uid"]:
@@ -79,15 +83,20 @@ class Store:
         del self._children[label][key]
         return {self._labels.get(label, label)}
 
+    def list_begins(self, kind: str) -> None:
+        """A LIST is about to be asked for, whose answer will go to `replace`."""
+        self._listings[kind] = Listing(self._all(kind))
+
     def replace(self, kind: str, objects: Iterable[Object] | None) -> set[Key]:
         """All objects of a kind, from a LIST (None: the kind is not served). Finds deletions that no watch told."""
-        listed = list(objects or [])
-        if kind not in _CHILD_KINDS and kind != POOL.kind:
-            return self._everyone(self._facts.replace(kind, listed))
+        if kind not in _KEPT_KINDS:
+            return self._everyone(self._facts.replace(kind, objects or ()))
         if kind == "ComputeClass":
             self._facts.compute_class_served = objects is not None
+        listing = self._listings.pop(kind, Listing())
+        listed = listing.current(objects or ())
         found = {_place(obj) for obj in listed}
-        ghosts = [obj for obj in self._all(kind) if _place(obj) not in found]
+        ghosts = [obj for obj in self._all(kind) if _place(obj) not in found and listing.missed(obj)]
         touched = [self.remove(kind, obj) for obj in ghosts] + [self.put(kind, obj) for obj in listed]
         return set().union(*touched)
 

@@ -62,7 +62,9 @@ def test_a_lease_that_is_not_renewed_passes_on_once_it_ran_out_by_the_rival_s_ow
         await asyncio.sleep(0.1)
         assert await rival.attempt()
         assert _holder(client) == "b"
-        assert client.find("Lease")["spec"]["leaseTransitions"] == 2
+        spec = client.find("Lease")["spec"]
+        assert spec["leaseTransitions"] == 2
+        assert spec["acquireTime"] == spec["renewTime"], "it is acquired now"
 
     virtual_time.run(scene())
 

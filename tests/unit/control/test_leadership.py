@@ -7,6 +7,7 @@ import pytest
 from kvtier.control.leader import DURATION_SECONDS, RENEW_DEADLINE_SECONDS, RETRY_SECONDS, Election
 from kvtier.kube.client import ApiError
 from unit import virtual_time
+from unit.builders import merged
 from unit.memory import MemoryClient
 
 
@@ -32,6 +33,19 @@ def test_a_leader_whose_work_ends_gives_the_lease_back() -> None:
         await _candidate(client, "a").lead(work)
         assert _holder(client) == ""
         assert await _candidate(client, "b").attempt()
+
+    virtual_time.run(scene())
+
+
+def test_a_lease_that_somebody_else_holds_by_now_is_not_given_back() -> None:
+    async def scene() -> None:
+        client = MemoryClient()
+
+        async def work() -> None:
+            client.store(merged(client.find("Lease"), {"spec": {"holderIdentity": "b"}}))
+
+        await _candidate(client, "a").lead(work)
+        assert _holder(client) == "b"
 
     virtual_time.run(scene())
 

@@ -108,6 +108,36 @@ def test_a_list_finds_a_child_that_was_given_to_another_pool_unseen() -> None:
     assert _version(store) is None
 
 
+@pytest.mark.parametrize("obj", [SERVICE, POOL])
+def test_what_came_during_a_list_is_not_taken_for_gone(obj: Any) -> None:
+    store = Store()
+    store.list_begins(obj["kind"])
+    store.put(obj["kind"], obj)
+    assert store.replace(obj["kind"], []) == set()
+    assert store.everything() == {KEY}
+    store.list_begins(obj["kind"])
+    assert store.replace(obj["kind"], []) == {KEY}, "the next one knows"
+
+
+@pytest.mark.parametrize("obj", [SERVICE, POOL])
+def test_what_went_during_a_list_does_not_come_back(obj: Any) -> None:
+    store = Store()
+    store.put(obj["kind"], obj)
+    store.list_begins(obj["kind"])
+    store.remove(obj["kind"], obj)
+    assert store.replace(obj["kind"], [obj]) == set()
+    assert store.everything() == set()
+
+
+def test_what_left_and_came_back_during_a_list_stays() -> None:
+    store = _store(SERVICE)
+    store.list_begins("Service")
+    store.remove("Service", SERVICE)
+    store.put("Service", _at(SERVICE, "12"))
+    store.replace("Service", [SERVICE])
+    assert _version(store) == "12", "labels that were taken away and given back"
+
+
 def test_a_list_finds_a_pool_that_was_deleted_unseen() -> None:
     store = _store(SERVICE)
     assert store.replace("KVCachePool", []) == {KEY}

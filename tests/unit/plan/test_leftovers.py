@@ -70,6 +70,10 @@ def test_the_claim_of_a_removed_tier(policy: str, engine: Object, kinds: list[st
     assert _kinds(pool(deletionPolicy=policy, **NO_LUSTRE), claim(ONE), engine) == kinds
 
 
+def test_a_claim_that_the_spec_asks_for_is_never_deleted() -> None:
+    assert _kinds(pool(deletionPolicy="Delete"), claim(ONE)) == []
+
+
 def test_a_removed_model_that_mounts_the_claim_goes_before_it() -> None:
     of = pool(deletionPolicy="Delete", models=[model(name="other")], **NO_LUSTRE)
     assert _kinds(of, claim(ONE), MOUNTING) == ["Deployment"]

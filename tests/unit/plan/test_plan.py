@@ -108,6 +108,15 @@ def test_a_pool_of_gpu_memory_alone_says_nothing_of_storage_and_eviction() -> No
     assert not {"StorageReady", "EvictionHealthy"} & set(_conditions(bare, _world(bare)))
 
 
+@table(
+    "tiers",
+    {"Lustre": {}, "Local SSD": {"lustre": None, "localSSD": {"capacity": "1Ti"}}},
+)
+def test_that_nothing_is_evicted_is_told_of(tiers: dict[str, Any]) -> None:
+    of = pool(tiers=tiers)
+    assert _conditions(of, _world(of))["EvictionHealthy"] == ("Unknown", "NotManaged")
+
+
 def test_tiers_are_told_fastest_first() -> None:
     status = plan(FULL, _world(FULL), NOW).status
     assert status is not None
