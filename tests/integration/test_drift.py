@@ -123,6 +123,21 @@ def test_replicas_that_an_autoscaler_owns_are_never_written(spoiled: Rig) -> Non
         spoiled.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
 
 
+def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(spoiled: Rig) -> None:  # noqa: F811
+    with spoiled.operator():
+        pools = _ready(spoiled, models__0__replicas=5)
+        seen: set[int] = set()
+        model = {key: v for key, v in pools.get("pool")["spec"]["models"][0].items() if key != "replicas"}
+        pools.patch("pool", {"models": [model | {"autoscaling": {"provider": "External"}, "maxNumSeqs": 7}]})
+
+        def applied() -> bool:
+            seen.add(_spec(pools)["replicas"])
+            return "--max-num-seqs=7" in str(_spec(pools))
+
+        spoiled.until(applied)
+        assert seen == {_spec(pools)["replicas"]} == {5}
+
+
 def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(spoiled: Rig) -> None:  # noqa: F811
     with spoiled.operator():
         pools = _ready(spoiled, models__0__autoscaling={"provider": "External"})

@@ -48,6 +48,10 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {"models__0__replicas": 2, "models__0__autoscaling": {"provider": "External"}},
         "replicas cannot be set together with autoscaling",
     ),
+    "more GPUs for a Pod than a node has": (
+        {"models__0__tensorParallelSize": 16},
+        "tensorParallelSize of a model cannot exceed",
+    ),
     "no GPU memory at all": ({"models__0__gpuMemoryUtilization": 0}, "gpuMemoryUtilization"),
     "more GPU memory than there is": ({"models__0__gpuMemoryUtilization": 1.01}, "gpuMemoryUtilization"),
     "fewer batched tokens than sequences": (

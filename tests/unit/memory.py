@@ -3,6 +3,7 @@
 from collections.abc import Callable
 from typing import Any
 
+from kvtier.api.names import FIELD_MANAGER
 from kvtier.kube.client import BY_KIND, ApiError, Object, Resource
 from unit.builders import merged
 
@@ -43,8 +44,8 @@ class MemoryClient:
             return None
         return [obj for (kind, _, _), obj in self._objects.items() if kind == resource.kind]
 
-    async def apply(self, resource: Resource, manifest: Object) -> Any:
-        return self._write("apply", resource, manifest)
+    async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Any:
+        return self._write("apply" if manager == FIELD_MANAGER else manager, resource, manifest)
 
     async def patch_status(self, resource: Resource, manifest: Object) -> Any:
         return self._write("status", resource, manifest)

@@ -19,6 +19,7 @@ NODE_POOL_READY = "NodePoolReady"
 STORAGE_READY = "StorageReady"
 MODELS_READY = "ModelsReady"
 EVICTION_HEALTHY = "EvictionHealthy"
+DELETING = "Deleting"
 
 Status = Literal["True", "False", "Unknown"]
 

@@ -6,7 +6,8 @@ from pydantic import Field, StringConstraints
 
 from kvtier.api import quantities
 
-_QUANTITY_PATTERN = r"^[1-9][0-9]{0,9}(Mi|Gi|Ti|Pi|M|G|T|P)$"
+# Whole numbers that fit into the int64 that the API server counts in.
+_QUANTITY_PATTERN = r"^([1-9][0-9]{0,8}(Mi|Gi|M|G)|[1-9][0-9]{0,5}(Ti|T))$"
 
 
 class Quantity(str):

@@ -5,6 +5,7 @@ import hashlib
 import re
 
 FIELD_MANAGER = "kvtier"
+HANDOVER_MANAGER = "kvtier-handover"
 FINALIZER = "kvtier.dev/teardown"
 
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"

@@ -48,7 +48,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
 def pods_per_node(pool: KVCachePool) -> int:
     """Most Pods of the pool that one node can hold, by GPUs."""
     smallest = min(model.tensor_parallel_size for model in pool.spec.models)
-    return max(1, pool.spec.node_pool.accelerator.count // smallest)
+    return pool.spec.node_pool.accelerator.count // smallest
 
 
 def _room(pool: KVCachePool, disks: int) -> Condition:

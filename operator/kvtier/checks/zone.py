@@ -22,7 +22,8 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     elsewhere = sorted(
         {node.zone or "?" for node in facts.cluster.nodes if fits(pool, node.labels, any_zone=True)}
     )
-    if elsewhere and not candidates(pool, facts):
+    on_demand = pool.spec.node_pool.provisioner == "ComputeClass"
+    if elsewhere and not on_demand and not candidates(pool, facts):
         return false(
             ZONE_MATCHED,
             "NoNodeInZone",

@@ -3,7 +3,13 @@
 import logging
 from collections.abc import Mapping
 
-from kvtier.api.names import FIELD_MANAGER, LABEL_MANAGED_BY, LABEL_POOL, LABEL_POOL_NAMESPACE
+from kvtier.api.names import (
+    FIELD_MANAGER,
+    HANDOVER_MANAGER,
+    LABEL_MANAGED_BY,
+    LABEL_POOL,
+    LABEL_POOL_NAMESPACE,
+)
 from kvtier.control.compare import satisfied
 from kvtier.control.store import Store
 from kvtier.kube.client import BY_KIND, VOLUME, ApiError, KubeClient, Object, Resource
@@ -28,9 +34,12 @@ class Applier:
     ) -> list[tuple[Failure, ApiError]]:
         """Applies, then deletes. Answers what was refused, with the error that says whether to try again."""
         refused = []
+        handovers = {one["metadata"]["name"]: one for one in plan.handovers}
         for manifest in plan.applies:
             kind, name = manifest["kind"], manifest["metadata"]["name"]
             try:
+                if kind == "Deployment" and name in handovers:
+                    await self._client.apply(BY_KIND[kind], handovers[name], HANDOVER_MANAGER)
                 await self._apply(manifest, live.get((kind, name)))
             except ApiError as error:
                 refused.append((_failure(kind, name, error), error))

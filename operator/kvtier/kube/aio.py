@@ -79,8 +79,8 @@ class AioClient:
                 return objects
             query["continue"] = page["metadata"]["continue"]
 
-    async def apply(self, resource: Resource, manifest: Object) -> Object:
-        return await self._apply(resource, manifest, "")
+    async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Object:
+        return await self._apply(resource, manifest, "", manager)
 
     async def create(self, resource: Resource, manifest: Object) -> Object:
         return await self._request(
@@ -94,7 +94,7 @@ class AioClient:
         )
 
     async def patch_status(self, resource: Resource, manifest: Object) -> Object:
-        return await self._apply(resource, manifest, "/status")
+        return await self._apply(resource, manifest, "/status", FIELD_MANAGER)
 
     async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
         body = {"preconditions": {"uid": uid}} if uid else {}
@@ -107,10 +107,10 @@ class AioClient:
     async def server_version(self) -> str:
         return str((await self._request("GET", "/version")).get("gitVersion", ""))
 
-    async def _apply(self, resource: Resource, manifest: Object, subresource: str) -> Object:
+    async def _apply(self, resource: Resource, manifest: Object, subresource: str, manager: str) -> Object:
         metadata = manifest["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"]) + subresource
-        query = urlencode({"fieldManager": FIELD_MANAGER, "force": "true"})
+        query = urlencode({"fieldManager": manager, "force": "true"})
         return await self._request("PATCH", f"{path}?{query}", dict(manifest), _APPLY)
 
     async def _optional(

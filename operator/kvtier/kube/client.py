@@ -4,6 +4,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol
 
+from kvtier.api.names import FIELD_MANAGER
 from kvtier.api.v1alpha1 import GROUP, KIND, PLURAL, VERSION
 
 Object = Mapping[str, Any]
@@ -80,8 +81,8 @@ class KubeClient(Protocol):
     ) -> list[Object] | None:
         """All objects, page by page, each with apiVersion and kind; None when the resource is not served."""
 
-    async def apply(self, resource: Resource, manifest: Object) -> Object:
-        """Server-side apply by kvtier's field manager, taking over fields that others set."""
+    async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Object:
+        """Server-side apply by a field manager of kvtier's, taking over fields that others set."""
 
     async def create(self, resource: Resource, manifest: Object) -> Object:
         """A new object; ApiError 409 when it exists. For locks: everything else is applied."""

@@ -28,12 +28,14 @@ class Part:
     conditions: tuple[Condition, ...] = ()
     tiers: tuple[TierStatus, ...] = ()
     models: tuple[ModelStatus, ...] = ()
+    handovers: tuple[Manifest, ...] = ()
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Effects in order: finalizer, applies, deletes, status.
+    """Effects in order: finalizer, handovers, applies, deletes, status.
 
+    A handover is applied by another field manager, so that a field stays when kvtier's lets go of it.
     `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away;
     `notices` are the Events that go with that.
     `requeue_after` is in seconds; None waits for the next event.
@@ -45,6 +47,7 @@ class Plan:
     status: PoolStatus | None = None
     requeue_after: float | None = None
     notices: tuple[Notice, ...] = ()
+    handovers: tuple[Manifest, ...] = ()
 
 
 @dataclass(frozen=True)

@@ -29,6 +29,7 @@ def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
         deletes=deletes,
         status=status(pool, checks, (storage, nodes, serving), now),
         requeue_after=refresh_after(pool, checks),
+        handovers=serving.handovers,
     )
 
 

@@ -8,7 +8,8 @@ from kvtier.engines import native, versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Observed
 from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
-from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, blockers
+from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, blockers
+from kvtier.plan.handover import replica_handover
 from kvtier.plan.model import Checks, Manifest, Part
 from kvtier.sizing.memory import memory
 from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures
@@ -22,9 +23,12 @@ def plan_serving(
 ) -> Part:
     """Engines for every model, mounting `claim` if it is bound.
 
-    A Required pool makes no engine before its shared tier is bound. An engine that exists is kept and
+    A Required pool makes no engine before its shared tier is bound; an Opportunistic one starts them without
+    it where it cannot be mounted. An engine that exists is kept and
     updated even if a prerequisite fails later, unless the fault is in the spec itself.
     """
+    if claim and pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
+        claim = None
     with_lustre = claim is not None
     refused = blockers(checks, ENGINES_ON_LUSTRE if with_lustre else ENGINES, pool.spec.strict)
     waits = [f"{c.type} is {c.status}" for c in refused]
@@ -41,7 +45,8 @@ def plan_serving(
             applies += [_deployment(pool, model, claim), _service(pool, model)]
     models = tuple(_status(pool, model, observed) for model in pool.spec.models)
     stuck = [reason for model in pool.spec.models for reason in _failures(pool, model, observed)]
-    return Part(tuple(applies), (_condition(models, waits, stuck),), (), models)
+    handovers = tuple(handover for one in applies for handover in replica_handover(one, observed))
+    return Part(tuple(applies), (_condition(models, waits, stuck),), (), models, handovers)
 
 
 def _keeps_tier(pool: KVCachePool, model: ServedModel, observed: Observed, with_lustre: bool) -> bool:
@@ -67,11 +72,11 @@ def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Man
         zones=placement.zones(pool),
         compute_class=placement.compute_class(pool) if on_demand else None,
         image=model.engine.image,
-        args=native.argv(pool, model, with_lustre=claim is not None),
-        variables=list(native.environment(model).items()),
+        args=[_literal(argument) for argument in native.argv(pool, model, with_lustre=claim is not None)],
+        variables=[(name, _literal(value)) for name, value in native.environment(model).items()],
         token=model.token_secret_ref,
         port=native.PORT,
-        cpu=str(model.resources.cpu),
+        cpu=canonical(model.resources.cpu),
         memory=canonical(size.total),
         shm=canonical(size.shm),
         gpus=str(model.tensor_parallel_size),
@@ -81,6 +86,11 @@ def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Man
         local_ssd=canonical(tier.capacity.bytes) if tier else None,
         claim=claim,
     )
+
+
+def _literal(text: str) -> str:
+    """Text that reaches the container as it is: the kubelet expands $(NAME) and turns $$ into $."""
+    return text.replace("$", "$$")
 
 
 def _service(pool: KVCachePool, model: ServedModel) -> Manifest:

@@ -35,9 +35,13 @@ def plan_storage(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
 
 
 def bound(pool: KVCachePool, observed: Observed) -> str | None:
-    """Name of the pool's claim once it is bound, else None."""
-    claim = observed.child("PersistentVolumeClaim", claim_name(pool))
-    return claim_name(pool) if pool.spec.tiers.lustre and claim and _phase(claim) == "Bound" else None
+    """Name of the pool's claim once it is bound, and is the one that the spec describes; else None."""
+    claim, lustre = observed.child("PersistentVolumeClaim", claim_name(pool)), pool.spec.tiers.lustre
+    if lustre is None or claim is None or _phase(claim) != "Bound":
+        return None
+    going = "deletionTimestamp" in claim["metadata"]
+    described = claim["spec"].get("storageClassName") == storage_class(pool, lustre)["metadata"]["name"]
+    return claim_name(pool) if described and not going else None
 
 
 def storage_class(pool: KVCachePool, lustre: LustreTier) -> Manifest:

@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 from datetime import datetime, timedelta
 
-from kvtier.api.conditions import READY, false, stamp
+from kvtier.api.conditions import DELETING, READY, false, stamp, true
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
 from kvtier.facts.model import Object, Observed
 from kvtier.plan.model import Manifest, Plan, Ref
@@ -21,7 +21,7 @@ def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     Case 2: the claim must go (Delete, or it never got a volume) -> switch its volume to Delete, delete it, wait.
     Case 3: cluster-wide objects are there -> delete them, wait.
     Case 4: nothing is left -> release the finalizer.
-    Case 5: what is left has not gone for 30 minutes -> release it all the same, and say what stays behind.
+    Case 5: what is left has not gone in 30 minutes of trying -> release it all the same, and say what stays.
     """
     for kinds in _ORDER:
         left = sorted(
@@ -35,8 +35,9 @@ def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
 
 
 def _overdue(pool: KVCachePool, now: str) -> bool:
-    asked = datetime.fromisoformat(pool.metadata["deletionTimestamp"])
-    return datetime.fromisoformat(now) - asked > _BOUND
+    """Whether the teardown has been tried for long enough. Time in which no operator ran does not count."""
+    started = next((c.last_transition_time for c in pool.status.conditions if c.type == DELETING), None)
+    return started is not None and datetime.fromisoformat(now) - datetime.fromisoformat(started) > _BOUND
 
 
 def _gave_up(left: list[tuple[str, str]]) -> Notice:
@@ -61,12 +62,19 @@ def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], no
         if (kind, name) not in going
     )
     names = ", ".join(f"{kind} {name}" for kind, name in left)
-    condition = false(READY, "Deleting", f"waiting for {names} to go")
+    conditions = [
+        false(READY, "Deleting", f"waiting for {names} to go"),
+        true(
+            DELETING,
+            "TeardownStarted",
+            "the pool is released when all is gone, or 30 minutes after this began",
+        ),
+    ]
     status = pool.status.model_copy(
         update={
             "observed_generation": pool.generation,
             "phase": "Deleting",
-            "conditions": stamp([condition], pool.status.conditions, pool.generation, now),
+            "conditions": stamp(conditions, pool.status.conditions, pool.generation, now),
             "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
         }
     )

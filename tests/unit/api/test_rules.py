@@ -70,6 +70,11 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         _served(autoscaling={}, replicas=2),
         "replicas cannot be set together with autoscaling: the autoscaler owns the number of replicas",
     ),
+    "a Pod's GPUs are those of one node": (
+        _served(tensorParallelSize=8),
+        _served(tensorParallelSize=16),
+        "tensorParallelSize of a model cannot exceed nodePool.accelerator.count",
+    ),
     "a step holds a token of each sequence": (
         _served(maxNumSeqs=256, maxNumBatchedTokens=256),
         _served(maxNumSeqs=256, maxNumBatchedTokens=255),

@@ -100,7 +100,6 @@ def test_local_ssd(of: KVCachePool, verdict: tuple[str, str, str]) -> None:
         "a Pod with all GPUs is alone": (_pool("1Ti", "a3-highgpu-8g", None, 8), 1),
         "the smallest model counts": (_pool("1Ti", "a3-highgpu-8g", None, 8, 2), 4),
         "GPUs that are left over make no Pod": (_pool("1Ti", "a3-highgpu-8g", None, 3), 2),
-        "a model larger than a node still counts as one": (_pool("1Ti", "a3-highgpu-8g", None, 16), 1),
     },
 )
 def test_pods_per_node(of: KVCachePool, pods: int) -> None:

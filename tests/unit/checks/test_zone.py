@@ -10,6 +10,7 @@ from unit.tables import table
 from unit.verdicts import assert_verdict
 
 POOL = pool()
+EXISTING = pool(nodePool={"provisioner": "Existing"})
 EAST = node(POOL, labels={ZONE: "us-east1-b"})
 
 
@@ -37,15 +38,16 @@ EAST = node(POOL, labels={ZONE: "us-east1-b"})
             ("True", "Matched", "us-central1-a, us-central1-b"),
         ),
         "nodes that match but are all elsewhere are a mistake": (
-            POOL,
-            facts(EAST),
+            EXISTING,
+            facts(node(EXISTING, labels={ZONE: "us-east1-b"})),
             ("False", "NoNodeInZone", "are in us-east1-b, none is in us-central1-a"),
         ),
         "nodes that do not tell their zone are elsewhere": (
-            POOL,
-            facts(node(POOL, labels={ZONE: None})),
+            EXISTING,
+            facts(node(EXISTING, labels={ZONE: None})),
             ("False", "NoNodeInZone", "are in ?, none"),
         ),
+        "a ComputeClass makes nodes in the zone": (POOL, facts(EAST), ("True", "Matched", "")),
         "one node in the zone is enough": (POOL, facts(EAST, node(POOL, "near")), ("True", "Matched", "")),
         "no node at all is no mistake yet": (POOL, facts(), ("True", "Matched", "")),
     },

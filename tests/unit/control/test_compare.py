@@ -84,7 +84,7 @@ def test_what_the_api_server_adds_to_our_objects_is_no_difference() -> None:
     "change",
     {
         "a field that is no longer wanted": {"nodePool": {"spot": True}},
-        "another value": {"nodePool": {"accelerator": {"count": 4}}},
+        "another value": {"nodePool": {"accelerator": {"count": 16}}},
         "a removed branch": {"tiers": {"lustre": None}},
     },
 )

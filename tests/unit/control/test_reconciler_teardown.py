@@ -44,7 +44,11 @@ async def test_a_pool_whose_spec_cannot_be_read_can_still_go(policy: str, delete
 
 
 async def test_a_pool_that_is_released_too_late_says_what_stays() -> None:
-    going = {"metadata": {"deletionTimestamp": "2026-11-29T11:00:00Z", "finalizers": [FINALIZER]}}
+    begun = {"type": "Deleting", "status": "True", "reason": "TeardownStarted"}
+    going = {
+        "metadata": {"deletionTimestamp": "2026-11-29T11:00:00Z", "finalizers": [FINALIZER]},
+        "status": {"conditions": [begun | {"lastTransitionTime": "2026-11-29T11:00:00Z"}]},
+    }
     cluster = Cluster(stored(**joined(PLAIN, going)), live(manifest(pool(), "ComputeClass")))
     await cluster.reconcile()
     assert cluster.written == [("apply", "Event"), ("apply", "KVCachePool")]

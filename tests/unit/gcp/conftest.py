@@ -13,10 +13,11 @@ from testbed.gke_api import GKEApi
 def api(monkeypatch: pytest.MonkeyPatch) -> Iterator[GKEApi]:
     """The server; requests that a test leaves behind are let go and have ended afterwards."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
+    others = set(threading.enumerate())
     with GKEApi() as server:
         monkeypatch.setenv(container.ENDPOINT_VARIABLE, server.url)
         yield server
-    for thread in threading.enumerate():
+    for thread in set(threading.enumerate()) - others:
         if thread.name.startswith("gke-api"):
             thread.join(10)
             assert not thread.is_alive()

@@ -2,10 +2,11 @@
 
 from typing import Any
 
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Object
 from kvtier.plan.model import Plan, Ref
 from kvtier.plan.teardown import plan_teardown
-from unit.builders import NOW, claim, deleted, deployment, live, manifest, observed, pool
+from unit.builders import NOW, claim, deleted, deployment, live, manifest, observed, pool, with_status
 from unit.tables import table
 
 ALIVE = pool()
@@ -68,14 +69,25 @@ def test_the_end(of: Any, children: list[Object]) -> None:
 HALF_AN_HOUR, A_SECOND_LATER = "2026-11-29T12:30:00Z", "2026-11-29T12:30:01Z"
 
 
+def _begun(of: KVCachePool) -> KVCachePool:
+    """The pool after the first step of its teardown."""
+    return with_status(of, _plan(of, CLASS).status)
+
+
+def test_case_5_time_in_which_no_operator_ran_does_not_count() -> None:
+    late = _plan(DELETE, CLAIM, now="2026-11-30T12:00:00Z")
+    assert late.finalizer
+    assert [ref.kind for ref in late.deletes] == ["PersistentVolumeClaim"]
+
+
 def test_case_5_half_an_hour_is_waited() -> None:
-    waiting = _plan(DELETE, live(CLAIM, **GOING), now=HALF_AN_HOUR)
+    waiting = _plan(_begun(DELETE), live(CLAIM, **GOING), now=HALF_AN_HOUR)
     assert waiting.finalizer
     assert waiting.notices == ()
 
 
 def test_case_5_after_half_an_hour_the_pool_is_let_go_and_what_stays_is_told() -> None:
-    given_up = _plan(DELETE, live(CLAIM, **GOING), now=A_SECOND_LATER)
+    given_up = _plan(_begun(DELETE), live(CLAIM, **GOING), now=A_SECOND_LATER)
     assert not given_up.finalizer
     assert given_up.deletes == ()
     (notice,) = given_up.notices
@@ -116,7 +128,8 @@ def test_what_is_deleted_is_named_by_its_uid() -> None:
 def test_the_status_says_what_is_waited_for() -> None:
     status = _plan(RETAIN, CLASS, NODES).status
     assert status is not None
-    (ready,) = status.conditions
+    ready, deleting = status.conditions
+    assert (deleting.type, deleting.status, deleting.last_transition_time) == ("Deleting", "True", NOW)
     assert (ready.type, ready.status, ready.reason) == ("Ready", "False", "Deleting")
     assert CLASS["metadata"]["name"] in ready.message
     assert NODES["metadata"]["name"] in ready.message

@@ -58,6 +58,17 @@ class PoolSpec(ApiModel):
         ),
     ]
 
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            message="tensorParallelSize of a model cannot exceed nodePool.accelerator.count: a Pod runs on one node",
+            cel="self.models.all(m, !has(m.tensorParallelSize) || "
+            "m.tensorParallelSize <= self.nodePool.accelerator.count)",
+            holds=lambda spec: all(
+                model.tensor_parallel_size <= spec.node_pool.accelerator.count for model in spec.models
+            ),
+        ),
+    )
+
 
 class KVCachePool(ApiModel):
     """A set of vLLM Deployments that share a KV cache reaching past GPU memory."""
