@@ -169,6 +169,7 @@ async def _check(
 def _show(results: dict[str, list["Condition"]]) -> None:
     from rich.console import Console
     from rich.table import Table
+    from rich.text import Text
 
     colours = {"True": "green", "False": "red", "Unknown": "yellow"}
     console = Console()
@@ -177,9 +178,12 @@ def _show(results: dict[str, list["Condition"]]) -> None:
             "Prerequisite", "Status", "What was seen, and what to do", title=name, title_justify="left"
         )
         for condition in conditions:
-            status = f"[{colours[condition.status]}]{condition.status}[/]"
-            table.add_row(condition.type, status, condition.message)
+            # Text, because a message may quote brackets that rich would take for markup.
+            status = Text(condition.status, style=colours[condition.status])
+            table.add_row(condition.type, status, Text(condition.message))
         console.print(table)
+        failed, unseen = (sum(c.status == status for c in conditions) for status in ("False", "Unknown"))
+        console.print(f"{len(conditions) - failed - unseen} hold, {failed} do not, {unseen} cannot be seen\n")
 
 
 def _load(file: TextIO, namespace: str) -> list[KVCachePool]:

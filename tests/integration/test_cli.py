@@ -59,7 +59,14 @@ def test_check_shows_every_prerequisite_and_passes_with_unknown(control_plane: C
     path = str(SAMPLES / "long-document-chat.yaml")
     done = kvtier("check", "-f", path, "--kubeconfig", str(control_plane.kubeconfig))
     assert done.returncode == 0, done.stderr
-    for word in ("GKEVersionSupported", "LustreDriverEnabled", "NetworkMatched", "Unknown", "spec.cluster"):
+    for word in (
+        "GKEVersionSupported",
+        "LustreDriverEnabled",
+        "NetworkMatched",
+        "Unknown",
+        "spec.cluster",
+        "0 do not",
+    ):
         assert word in done.stdout
     strict = kvtier("check", "-f", path, "--kubeconfig", str(control_plane.kubeconfig), "--strict")
     assert strict.returncode == 1
