@@ -27,6 +27,7 @@ demo: $(READY) ## Watch a pool come up, change and go on a simulated GKE cluster
 	@$(BIN)/python -m testbed.demo $(if $(KEEP),--keep)
 
 test: $(READY) ## Run all tests, on a real control plane where it matters
+	@$(BIN)/python -m testbed.binaries
 	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
 
 verify: $(READY) lint ## Check style, types, layers, and that generated files are up to date
