@@ -28,7 +28,7 @@ demo: $(READY) ## Watch a pool come up, change and go on a simulated GKE cluster
 
 test: $(READY) ## Run all tests, on a real control plane where it matters
 	@$(BIN)/python -m testbed.binaries
-	$(BIN)/python -m pytest -n $(JOBS) $(ARGS)
+	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 verify: $(READY) lint ## Check style, types, layers, and that generated files are up to date
 	@$(BIN)/kvtier crd | diff -u $(CRD) - || { echo "$(CRD) is out of date: make generate"; exit 1; }

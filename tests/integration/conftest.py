@@ -10,6 +10,7 @@ from testbed.gke_api import GKEApi
 from testbed.kube import Kube
 from testbed.pools import NETWORK, OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.process import Component
+from testbed.rig import Rig, rig
 
 
 @pytest.fixture(scope="session")
@@ -31,3 +32,17 @@ def operator(control_plane: Cluster) -> Iterator[Component]:
 def pools(kube: Kube, namespace: str) -> Pools:
     """The pools of the test's namespace."""
     return Pools(kube, namespace)
+
+
+@pytest.fixture(scope="module")
+def shared_rig() -> Iterator[Rig]:
+    """A control plane of the module's own, whose requests can be spoiled; the test plays the controllers."""
+    with rig() as made:
+        yield made
+
+
+@pytest.fixture
+def spoiled(shared_rig: Rig) -> Iterator[Rig]:
+    """The rig without what earlier tests have left."""
+    yield shared_rig
+    shared_rig.clear()

@@ -4,7 +4,6 @@ from typing import Any
 
 import pytest
 
-from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
 from testbed import operator_process
 from testbed.kube import Object
 from testbed.pools import Pools
@@ -20,7 +19,7 @@ CHILDREN = {
 }
 
 
-def test_an_owned_field_is_put_back(spoiled: Rig) -> None:  # noqa: F811
+def test_an_owned_field_is_put_back(spoiled: Rig) -> None:
     with spoiled.operator():
         pools = _ready(spoiled)
         _patch(pools, {"spec": {"replicas": 7, "template": {"spec": {"enableServiceLinks": True}}}})
@@ -28,7 +27,7 @@ def test_an_owned_field_is_put_back(spoiled: Rig) -> None:  # noqa: F811
         spoiled.until(lambda: _spec(pools)["template"]["spec"]["enableServiceLinks"] is False)
 
 
-def test_what_others_add_survives(spoiled: Rig) -> None:  # noqa: F811
+def test_what_others_add_survives(spoiled: Rig) -> None:
     with spoiled.operator():
         pools = _ready(spoiled)
         name = pools.child(*DEPLOYMENT)["metadata"]["name"]
@@ -54,7 +53,7 @@ def test_what_others_add_survives(spoiled: Rig) -> None:  # noqa: F811
         }
 
 
-def test_a_field_that_is_no_longer_wanted_goes(spoiled: Rig) -> None:  # noqa: F811
+def test_a_field_that_is_no_longer_wanted_goes(spoiled: Rig) -> None:
     with spoiled.operator():
         pools = _ready(spoiled, models__0__env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}])
         model = pools.get("pool")["spec"]["models"][0]
@@ -68,7 +67,7 @@ def test_a_field_that_is_no_longer_wanted_goes(spoiled: Rig) -> None:  # noqa: F
 
 
 @pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
-def test_a_deleted_child_comes_back(spoiled: Rig, kind: tuple[str, str]) -> None:  # noqa: F811
+def test_a_deleted_child_comes_back(spoiled: Rig, kind: tuple[str, str]) -> None:
     with spoiled.operator():
         pools = _ready(spoiled)
         old = pools.child(*kind)["metadata"]
@@ -77,7 +76,7 @@ def test_a_deleted_child_comes_back(spoiled: Rig, kind: tuple[str, str]) -> None
 
 
 @pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
-def test_a_child_whose_labels_were_taken_away_is_found_again(spoiled: Rig, kind: tuple[str, str]) -> None:  # noqa: F811
+def test_a_child_whose_labels_were_taken_away_is_found_again(spoiled: Rig, kind: tuple[str, str]) -> None:
     with spoiled.operator():
         pools = _ready(spoiled)
         old = pools.child(*kind)["metadata"]
@@ -92,7 +91,7 @@ def test_a_child_whose_labels_were_taken_away_is_found_again(spoiled: Rig, kind:
 
 @pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
 def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
-    spoiled: Rig,  # noqa: F811
+    spoiled: Rig,
     kind: tuple[str, str],
 ) -> None:
     with spoiled.operator():
@@ -112,7 +111,7 @@ def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
         spoiled.until_ready(pools, "pool")
 
 
-def test_replicas_that_an_autoscaler_owns_are_never_written(spoiled: Rig) -> None:  # noqa: F811
+def test_replicas_that_an_autoscaler_owns_are_never_written(spoiled: Rig) -> None:
     with spoiled.operator("--resync-seconds", "1") as process:
         pools = _ready(spoiled, models__0__autoscaling={"provider": "External"})
         for replicas in (4, 0, 2):
@@ -123,7 +122,7 @@ def test_replicas_that_an_autoscaler_owns_are_never_written(spoiled: Rig) -> Non
         spoiled.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
 
 
-def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(spoiled: Rig) -> None:  # noqa: F811
+def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(spoiled: Rig) -> None:
     with spoiled.operator():
         pools = _ready(spoiled, models__0__replicas=5)
         seen: set[int] = set()
@@ -138,7 +137,7 @@ def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(spoiled: Rig
         assert seen == {_spec(pools)["replicas"]} == {5}
 
 
-def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(spoiled: Rig) -> None:  # noqa: F811
+def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(spoiled: Rig) -> None:
     with spoiled.operator():
         pools = _ready(spoiled, models__0__autoscaling={"provider": "External"})
         _patch(pools, {"spec": {"replicas": 4}})
@@ -147,8 +146,8 @@ def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(spoiled: Rig)
         spoiled.until(lambda: _spec(pools)["replicas"] == 3)
 
 
-def _ready(spoiled: Rig, **changes: Any) -> Pools:  # noqa: F811
-    pools = pools_in(spoiled)
+def _ready(spoiled: Rig, **changes: Any) -> Pools:
+    pools = spoiled.pools()
     pools.create("pool", **changes)
     spoiled.until_ready(pools, "pool")
     return pools

@@ -6,7 +6,6 @@ from typing import Any
 
 import pytest
 
-from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
 from testbed import operator_process
 from testbed.pools import Pools
 from testbed.proxy import Fault
@@ -25,11 +24,11 @@ ONCE = {
 
 
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE)
-def test_one_failure_at_any_write_changes_nothing_in_the_end(spoiled: Rig, fault: Fault) -> None:  # noqa: F811
+def test_one_failure_at_any_write_changes_nothing_in_the_end(spoiled: Rig, fault: Fault) -> None:
     with spoiled.operator():
-        expected = _end_of(spoiled, pools_in(spoiled))
+        expected = _end_of(spoiled, spoiled.pools())
         for index in WRITES:
-            pools = pools_in(spoiled)
+            pools = spoiled.pools()
             one = Fault(
                 fault.action,
                 path=pools.namespace,
@@ -42,11 +41,11 @@ def test_one_failure_at_any_write_changes_nothing_in_the_end(spoiled: Rig, fault
             assert one.hits == 1, f"there is no write number {index}"
 
 
-def test_a_crash_at_any_write_changes_nothing_in_the_end(spoiled: Rig) -> None:  # noqa: F811
+def test_a_crash_at_any_write_changes_nothing_in_the_end(spoiled: Rig) -> None:
     with spoiled.operator():
-        expected = _end_of(spoiled, pools_in(spoiled))
+        expected = _end_of(spoiled, spoiled.pools())
     for index in WRITES:
-        pools = pools_in(spoiled)
+        pools = spoiled.pools()
         with spoiled.operator() as process:
             killed = Fault(
                 "hold", path=pools.namespace, after=index, on_hit=partial(process.terminate, force=True)
@@ -62,11 +61,11 @@ def test_a_crash_at_any_write_changes_nothing_in_the_end(spoiled: Rig) -> None: 
 
 @pytest.mark.parametrize(("status", "reason"), [(422, "Invalid"), (403, "Forbidden")])
 def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
-    spoiled: Rig,  # noqa: F811
+    spoiled: Rig,
     status: int,
     reason: str,
 ) -> None:
-    refused, fine = pools_in(spoiled), pools_in(spoiled)
+    refused, fine = spoiled.pools(), spoiled.pools()
     fault = Fault(
         "answer", path=f"{refused.namespace}/services", times=None, status=status, message="no such luck"
     )
@@ -85,10 +84,10 @@ def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
         spoiled.until_ready(refused, "pool")
 
 
-def test_a_missing_permission_is_said_in_the_log_and_waited_for(spoiled: Rig) -> None:  # noqa: F811
+def test_a_missing_permission_is_said_in_the_log_and_waited_for(spoiled: Rig) -> None:
     message = 'nodes is forbidden: cannot list resource "nodes"'
     fault = Fault("answer", "GET", path="/nodes.limit", times=None, status=403, message=message)
-    pools = pools_in(spoiled)
+    pools = spoiled.pools()
     with spoiled.operator() as process, spoiled.proxy.spoiling(fault):
         pools.create("pool")
         operator_process.await_log(process, message)

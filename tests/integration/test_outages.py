@@ -3,7 +3,6 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
 from testbed import operator_process
 from testbed.pools import Pools
 from testbed.proxy import Fault
@@ -13,8 +12,8 @@ SERVICE = ("v1", "Service")
 CLASS = ("storage.k8s.io/v1", "StorageClass")
 
 
-def test_children_deleted_during_an_outage_come_back_after_it(spoiled: Rig) -> None:  # noqa: F811
-    pools = pools_in(spoiled)
+def test_children_deleted_during_an_outage_come_back_after_it(spoiled: Rig) -> None:
+    pools = spoiled.pools()
     with spoiled.operator("--resync-seconds", "2") as process:
         pools.create("pool")
         spoiled.until_ready(pools, "pool")
@@ -28,8 +27,8 @@ def test_children_deleted_during_an_outage_come_back_after_it(spoiled: Rig) -> N
         assert process.pid == pid
 
 
-def test_an_api_server_that_restarts_is_waited_for(spoiled: Rig) -> None:  # noqa: F811
-    before, after = pools_in(spoiled), pools_in(spoiled)
+def test_an_api_server_that_restarts_is_waited_for(spoiled: Rig) -> None:
+    before, after = spoiled.pools(), spoiled.pools()
     with spoiled.operator() as process:
         before.create("pool")
         spoiled.until_ready(before, "pool")
@@ -39,8 +38,8 @@ def test_an_api_server_that_restarts_is_waited_for(spoiled: Rig) -> None:  # noq
         process.require_alive()
 
 
-def test_an_edit_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:  # noqa: F811
-    pools = pools_in(spoiled)
+def test_an_edit_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:
+    pools = spoiled.pools()
     with spoiled.operator("--resync-seconds", "1"):
         pools.create("pool")
         spoiled.until_ready(pools, "pool")
@@ -49,8 +48,8 @@ def test_an_edit_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> Non
             spoiled.until(lambda: _models(pools) == {"other"})
 
 
-def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:  # noqa: F811
-    pools = pools_in(spoiled)
+def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:
+    pools = spoiled.pools()
     with spoiled.operator("--resync-seconds", "1"):
         pools.create("pool")
         spoiled.until_ready(pools, "pool")
@@ -62,8 +61,8 @@ def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> 
             )
 
 
-def test_watches_that_break_are_opened_again(spoiled: Rig) -> None:  # noqa: F811
-    pools = pools_in(spoiled)
+def test_watches_that_break_are_opened_again(spoiled: Rig) -> None:
+    pools = spoiled.pools()
     with spoiled.operator():
         spoiled.proxy.await_watches("kvcachepools.*watch=true")
         spoiled.proxy.cut_watches()
@@ -75,13 +74,13 @@ def test_a_missing_crd_is_asked_for_and_waited_for() -> None:
     with rig(crd=False) as bare, bare.operator() as process:
         operator_process.await_log(process, "kvtier crd | kubectl apply")
         install_crd(bare.plane)
-        pools = Pools(bare.kube, bare.namespace())
+        pools = bare.pools()
         pools.create("pool")
         bare.until_ready(pools, "pool")
 
 
 @contextmanager
-def _silent(spoiled: Rig, resource: str) -> Iterator[None]:  # noqa: F811
+def _silent(spoiled: Rig, resource: str) -> Iterator[None]:
     """The watch of a resource is open, and tells nothing."""
     path = f"{resource}.*watch=true"
     spoiled.proxy.await_watches(path)

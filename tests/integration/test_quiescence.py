@@ -29,7 +29,7 @@ def quiet() -> Iterator[Rig]:
 @pytest.fixture(scope="module")
 def samples(quiet: Rig) -> Pools:
     """All samples, applied as they are."""
-    pools = Pools(quiet.kube, quiet.namespace())
+    pools = quiet.pools()
     secret = {"name": "hf-token", "namespace": pools.namespace}
     quiet.kube.create(
         {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"token": "x"}}
@@ -56,7 +56,7 @@ def test_steady_state_and_restarts_write_nothing(quiet: Rig, samples: Pools) -> 
 
 
 def test_every_permission_is_used_and_no_other_is_asked_for(quiet: Rig) -> None:
-    pools = Pools(quiet.kube, quiet.namespace())
+    pools = quiet.pools()
     with quiet.operator("--resync-seconds", "1") as process:
         pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
         quiet.until(lambda: pools.condition("pool", "CredentialsPresent").get("status") == "False")

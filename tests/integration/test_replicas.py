@@ -1,6 +1,5 @@
 """Two replicas of the operator: one works, the other is ready to."""
 
-from integration.rigged import pools_in, shared_rig, spoiled  # noqa: F401 - fixtures
 from testbed import operator_process
 from testbed.process import Component
 from testbed.rig import Rig
@@ -10,12 +9,12 @@ def _leads(process: Component) -> bool:
     return "leading as" in operator_process.logged(process)
 
 
-def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(spoiled: Rig) -> None:  # noqa: F811
+def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(spoiled: Rig) -> None:
     with spoiled.operator() as first:
         operator_process.await_log(first, "leading as")
         with spoiled.operator() as second:
             # It asks for the Lease every 2 s, so it has been refused by the time it watches.
-            pools = pools_in(spoiled)
+            pools = spoiled.pools()
             pools.create("before")
             spoiled.until_ready(pools, "before")
             assert not _leads(second)
@@ -27,7 +26,7 @@ def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(spoi
     assert spoiled.lease()["holderIdentity"] == "", "the last one gives the Lease back too"
 
 
-def test_a_killed_leader_is_followed_when_its_lease_runs_out(spoiled: Rig) -> None:  # noqa: F811
+def test_a_killed_leader_is_followed_when_its_lease_runs_out(spoiled: Rig) -> None:
     with spoiled.operator() as first:
         operator_process.await_log(first, "leading as")
         with spoiled.operator() as second:
@@ -36,20 +35,20 @@ def test_a_killed_leader_is_followed_when_its_lease_runs_out(spoiled: Rig) -> No
             operator_process.await_log(second, "leading as", timeout=60.0)
             assert spoiled.lease()["holderIdentity"] != holder
             assert spoiled.lease()["leaseTransitions"] == transitions + 1
-            pools = pools_in(spoiled)
+            pools = spoiled.pools()
             pools.create("pool")
             spoiled.until_ready(pools, "pool")
 
 
-def test_a_leader_whose_lease_is_taken_ends_itself(spoiled: Rig) -> None:  # noqa: F811
+def test_a_leader_whose_lease_is_taken_ends_itself(spoiled: Rig) -> None:
     with spoiled.operator() as process:
         operator_process.await_log(process, "leading as")
         spoiled.steal_lease("somebody-else")
         operator_process.await_log(process, "leadership was lost", timeout=60.0)
 
 
-def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(spoiled: Rig) -> None:  # noqa: F811
-    pools = pools_in(spoiled)
+def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(spoiled: Rig) -> None:
+    pools = spoiled.pools()
     with spoiled.operator():
         pools.create("pool")
         spoiled.until_ready(pools, "pool")
@@ -63,8 +62,8 @@ def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(spoiled:
     assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "Retain"
 
 
-def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(spoiled: Rig) -> None:  # noqa: F811
-    pools = pools_in(spoiled)
+def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(spoiled: Rig) -> None:
+    pools = spoiled.pools()
     with spoiled.operator():
         pools.create("pool")
         spoiled.until_ready(pools, "pool")

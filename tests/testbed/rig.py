@@ -56,6 +56,10 @@ class Rig:
         self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         return name
 
+    def pools(self) -> Pools:
+        """The pools of a new namespace."""
+        return Pools(self.kube, self.namespace())
+
     def clear(self) -> None:
         """Leave no fault, no Lease and no pool to the next test."""
         self.proxy.remove()
