@@ -7,6 +7,7 @@ import pytest
 from testbed import operator_process
 from testbed.kube import Object
 from testbed.pools import Pools
+from testbed.proxy import Fault
 from testbed.rig import Rig
 
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -90,6 +91,28 @@ def test_a_child_whose_labels_were_taken_away_is_found_again(spoiled: Rig, kind:
 
 
 @pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
+def test_a_child_labelled_as_another_pool_s_by_mistake_is_not_deleted_by_that_one(
+    spoiled: Rig,
+    kind: tuple[str, str],
+) -> None:
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        pools.create("other", deletionPolicy="Delete", tiers__lustre=None)
+        spoiled.until_ready(pools, "other")
+        old = next(c for c in pools.children(*kind) if c["metadata"]["labels"]["kvtier.dev/pool"] == "pool")
+        name, namespace = old["metadata"]["name"], old["metadata"].get("namespace")
+        labels = {"kvtier.dev/pool": "other"}
+        spoiled.kube.patch(*kind, name, {"metadata": {"labels": labels}}, namespace)
+
+        def healed() -> bool:
+            now = spoiled.kube.get(*kind, name, namespace)["metadata"]
+            assert (now["uid"], now.get("deletionTimestamp")) == (old["metadata"]["uid"], None)
+            return bool(now["labels"]["kvtier.dev/pool"] == "pool")
+
+        spoiled.until(healed)
+
+
+@pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
 def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
     spoiled: Rig,
     kind: tuple[str, str],
@@ -135,6 +158,28 @@ def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(spoiled: Rig
 
         spoiled.until(applied)
         assert seen == {_spec(pools)["replicas"]} == {5}
+
+
+def test_a_number_that_an_autoscaler_has_just_set_is_not_set_back_by_a_change_of_the_spec(
+    spoiled: Rig,
+) -> None:
+    with spoiled.operator("--resync-seconds", "1"):
+        pools = _ready(spoiled, models__0__autoscaling={"provider": "External"})
+        name = pools.child(*DEPLOYMENT)["metadata"]["name"]
+        spoiled.proxy.await_watches("/deployments.*watch=true")
+        spoiled.proxy.spoil(Fault("withhold", "GET", path="/deployments.*watch=true", times=None))
+        late = spoiled.proxy.spoil(Fault("hold", "GET", r"/deployments\?limit=", times=None))
+        spoiled.until(lambda: late.hits)
+        _patch(pools, {"spec": {"replicas": 4}})
+        start = len(spoiled.proxy.requests)
+        pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"maxNumSeqs": 7}]})
+        spoiled.until(
+            lambda: any("PATCH" in one and name in one for one in spoiled.proxy.requests[start:]),
+            "it writes by what it knew",
+        )
+        spoiled.proxy.remove()
+        spoiled.until(lambda: "--max-num-seqs=7" in str(_spec(pools)))
+        assert _spec(pools)["replicas"] == 4
 
 
 def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(spoiled: Rig) -> None:

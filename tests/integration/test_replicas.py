@@ -1,8 +1,14 @@
 """Two replicas of the operator: one works, the other is ready to."""
 
+import re
+
 from testbed import operator_process
 from testbed.process import Component
-from testbed.rig import Rig
+from testbed.proxy import WRITES, Fault
+from testbed.rig import CHILDREN, Rig
+from testbed.waiting import eventually
+
+CHILD_KINDS = len(CHILDREN)
 
 
 def _leads(process: Component) -> bool:
@@ -45,6 +51,49 @@ def test_a_leader_whose_lease_is_taken_ends_itself(spoiled: Rig) -> None:
         operator_process.await_log(process, "leading as")
         spoiled.steal_lease("somebody-else")
         operator_process.await_log(process, "leadership was lost", timeout=60.0)
+
+
+def test_a_leader_whose_renewal_hangs_stops_before_another_leads(spoiled: Rig) -> None:
+    pools = spoiled.pools()
+    with spoiled.operator() as first:
+        operator_process.await_log(first, "leading as")
+        pools.create("pool")
+        spoiled.until_ready(pools, "pool")
+        with operator_process.operator(spoiled.plane) as second:
+            spoiled.proxy.spoil(Fault("hold", "GET|PUT", "/leases/", times=None))
+            operator_process.await_log(second, "leading as", timeout=60.0)
+            since = len(spoiled.proxy.requests)
+            pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"replicas": 3}]})
+            spoiled.until_ready(pools, "pool")
+            assert "the lease could not be renewed" in operator_process.logged(first)
+            assert [one for one in spoiled.proxy.requests[since:] if re.match(WRITES, one)] == []
+
+
+def test_a_replica_that_saw_the_children_of_a_long_name_before_their_pool_sweeps_nothing(
+    spoiled: Rig,
+) -> None:
+    pools, name = spoiled.pools(), "long-" + "x" * 80
+    with spoiled.operator() as first:
+        pools.create(name)
+        spoiled.until_ready(pools, name)
+        spoiled.proxy.await_watches("/kvcachepools.*watch=true")
+        start = len(spoiled.proxy.requests)
+        late = spoiled.proxy.spoil(Fault("hold", "GET", r"v1alpha1/kvcachepools\?limit=\d+$"))
+        with spoiled.operator() as second:
+            eventually(lambda: late.hits and _watches(spoiled, start) >= CHILD_KINDS, 40.0)
+            spoiled.proxy.remove(late)
+            mark = spoiled.plane.audit.mark()
+            operator_process.stop(first)
+            operator_process.await_log(second, "verified all pools")
+            pools.patch(name, {"models": [{"name": "other", "model": "example/other"}]})
+            spoiled.until_ready(pools, name)
+    writes = spoiled.plane.audit.writes(mark, operator_process.USER)
+    assert [one for one in writes if one.resource in ("storageclasses", "computeclasses")] == []
+
+
+def _watches(rig: Rig, since: int) -> int:
+    """How many kinds of children have been watched from a request on."""
+    return len({one for one in rig.proxy.requests[since:] if "watch=true" in one and "managed-by" in one})
 
 
 def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(spoiled: Rig) -> None:

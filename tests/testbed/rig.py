@@ -64,6 +64,9 @@ class Rig:
         """Leave no fault, no Lease and no pool to the next test."""
         self.proxy.remove()
         self.drop_lease()
+        for pool in self.kube.list(*POOL):  # no controller empties a namespace here
+            metadata = pool["metadata"]
+            self.clear_pool(Pools(self.kube, metadata["namespace"]), metadata["name"])
         for namespace in self.kube.list("v1", "Namespace"):
             if (
                 namespace["metadata"]["name"].endswith("x")

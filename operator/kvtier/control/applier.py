@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from kvtier.api.names import (
+    ANNOTATION_POOL,
     FIELD_MANAGER,
     HANDOVER_MANAGER,
     LABEL_MANAGED_BY,
@@ -80,12 +81,13 @@ class Applier:
 
 
 def _ours(found: Object, wanted: Manifest) -> bool:
-    """Whether a live object belongs to this pool: by its labels, or, if they were edited, by who applied it."""
-    mine, theirs = wanted["metadata"]["labels"], found["metadata"].get("labels", {})
-    managers = found["metadata"].get("managedFields", [])
+    """Whether a live object is this pool's: by its labels, or, if they were edited, because kvtier applied it."""
+    mine, theirs = wanted["metadata"], found["metadata"]
+    labels, annotations = theirs.get("labels", {}), theirs.get("annotations", {})
+    managers = theirs.get("managedFields", [])
     applied = any(m.get("manager") == FIELD_MANAGER and m.get("operation") == "Apply" for m in managers)
-    same_pool = all(theirs.get(key) == value for key, value in mine.items())
-    return same_pool or (applied and not (theirs.get(LABEL_POOL) and theirs[LABEL_POOL] != mine[LABEL_POOL]))
+    for_us = annotations.get(ANNOTATION_POOL) in (None, mine["annotations"][ANNOTATION_POOL])
+    return all(labels.get(key) == value for key, value in mine["labels"].items()) or (applied and for_us)
 
 
 def _failure(kind: str, name: str, error: ApiError) -> Failure:

@@ -63,7 +63,9 @@ class Reconciler:
         refused = await self._applier.carry_out(wanted, pool.namespace, observed.children)
         after = self._replan(pool, observed, wanted, now)
         if after.status is not None:
-            status = with_failures(after.status, [failure for failure, _ in refused], pool.status, now)
+            # A conflict says only that somebody was faster, and is gone with the next attempt.
+            failures = [failure for failure, error in refused if error.status != 409]
+            status = with_failures(after.status, failures, pool.status, now)
             await self._report(pool, raw, status, now)
         if refused:
             raise max((error for _, error in refused), key=lambda error: error.retry_after or 0.0)

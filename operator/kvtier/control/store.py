@@ -4,7 +4,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from typing import Any, NamedTuple
 
-from kvtier.api.names import LABEL_POOL, LABEL_POOL_NAMESPACE, label_value
+from kvtier.control.belonging import Place, owner_of, place_of
 from kvtier.control.listing import Listing
 from kvtier.facts import cluster
 from kvtier.facts.model import Cluster, Object
@@ -30,7 +30,7 @@ class Store:
     def __init__(self) -> None:
         self._pools: dict[Key, Object] = {}
         self._children: dict[Key, dict[tuple[str, str], Object]] = defaultdict(dict)
-        self._labels: dict[Key, Key] = {}
+        self._owners: dict[Place, Key] = {}
         self._facts = cluster.Parts()
         self._listings: dict[str, Listing] = defaultdict(Listing)
 
@@ -39,12 +39,10 @@ class Store:
 
     def everything(self) -> set[Key]:
         """All pools, and the owners of children whose pool is gone."""
-        return set(self._pools) | {
-            self._labels.get(label, label) for label, found in self._children.items() if found
-        }
+        return set(self._pools) | {owner for owner, found in self._children.items() if found}
 
     def children(self, key: Key) -> Mapping[tuple[str, str], Object]:
-        return dict(self._children.get(_label_key(key), {}))
+        return dict(self._children.get(key, {}))
 
     def cluster(self) -> Cluster:
         return self._facts.cluster()
@@ -60,14 +58,7 @@ class Store:
         self._listings[kind].came(obj)
         if kind == POOL.kind:
             return self._put_pool(obj)
-        label = _owner(obj)
-        if label is None:
-            return set()
-        known = self._children[label].get((kind, obj["metadata"]["name"]))
-        if known is not None and not _newer(obj, known):
-            return set()
-        self._children[label][kind, obj["metadata"]["name"]] = _slim(obj)
-        return {self._labels.get(label, label)}
+        return self._put_child(kind, obj)
 
     def remove(self, kind: str, obj: Object) -> set[Key]:
         """An object that is gone. Its namesake that was made in the meantime stays."""
@@ -76,12 +67,7 @@ class Store:
         self._listings[kind].went(obj)
         if kind == POOL.kind:
             return self._remove_pool(obj)
-        label, key = _owner(obj), (kind, obj["metadata"]["name"])
-        known = self._children[label].get(key) if label else None
-        if label is None or known is None or known["metadata"]["uid"] != obj["metadata"]["uid"]:
-            return set()
-        del self._children[label][key]
-        return {self._labels.get(label, label)}
+        return self._remove_child(place_of(kind, obj), obj)
 
     def list_begins(self, kind: str) -> None:
         """A LIST is about to be asked for, whose answer will go to `replace`."""
@@ -95,8 +81,10 @@ class Store:
             self._facts.compute_class_served = objects is not None
         listing = self._listings.pop(kind, Listing())
         listed = listing.current(objects or ())
-        found = {_place(obj) for obj in listed}
-        ghosts = [obj for obj in self._all(kind) if _place(obj) not in found and listing.missed(obj)]
+        found = {obj["metadata"]["uid"] for obj in listed}
+        ghosts = [
+            obj for obj in self._all(kind) if obj["metadata"]["uid"] not in found and listing.missed(obj)
+        ]
         touched = [self.remove(kind, obj) for obj in ghosts] + [self.put(kind, obj) for obj in listed]
         return set().union(*touched)
 
@@ -106,7 +94,6 @@ class Store:
         if known is not None and not _newer(obj, known):
             return set()
         self._pools[key] = _slim(obj)
-        self._labels[_label_key(key)] = key
         return {key}
 
     def _remove_pool(self, obj: Object) -> set[Key]:
@@ -117,6 +104,28 @@ class Store:
         del self._pools[key]
         return {key}
 
+    def _put_child(self, kind: str, obj: Object) -> set[Key]:
+        """A child whose labels were changed leaves the pool that had it, which then sees to that."""
+        place, named = place_of(kind, obj), owner_of(obj)
+        owner = Key(*named) if named else None
+        former = self._owners.get(place)
+        known = self._children[former][kind, place.name] if former else None
+        if known is not None and not _newer(obj, known):
+            return set()
+        left = self._remove_child(place, known) if known and former != owner else set()
+        if owner is None:
+            return left
+        self._owners[place] = owner
+        self._children[owner][kind, place.name] = _slim(obj)
+        return left | {owner}
+
+    def _remove_child(self, place: Place, obj: Object) -> set[Key]:
+        owner, key = self._owners.get(place), (place.kind, place.name)
+        if owner is None or self._children[owner][key]["metadata"]["uid"] != obj["metadata"]["uid"]:
+            return set()
+        del self._owners[place], self._children[owner][key]
+        return {owner}
+
     def _everyone(self, changed: bool) -> set[Key]:
         return set(self._pools) if changed else set()
 
@@ -124,26 +133,6 @@ class Store:
         if kind == POOL.kind:
             return list(self._pools.values())
         return [obj for found in self._children.values() for (of, _), obj in found.items() if of == kind]
-
-
-def _label_key(key: Key) -> Key:
-    """A pool as its children's labels name it: a long name is cut there."""
-    return Key(key.namespace, label_value(key.name))
-
-
-def _owner(obj: Object) -> Key | None:
-    """The pool that the labels name. Labels that point into another namespace are somebody's mistake."""
-    metadata = obj["metadata"]
-    labels = metadata.get("labels", {})
-    namespace = labels.get(LABEL_POOL_NAMESPACE)
-    if not namespace or metadata.get("namespace", namespace) != namespace:
-        return None
-    return Key(namespace, labels.get(LABEL_POOL, ""))
-
-
-def _place(obj: Object) -> tuple[Key | None, str]:
-    """Which object it is, and whose: one whose labels were changed is no longer where it was."""
-    return _owner(obj), obj["metadata"]["uid"]
 
 
 def _newer(new: Object, known: Object) -> bool:

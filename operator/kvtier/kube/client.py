@@ -61,11 +61,6 @@ class ApiError(Exception):
         super().__init__(f"{status} {reason}: {message}")
         self.status, self.reason, self.message, self.retry_after = status, reason, message, retry_after
 
-    @property
-    def temporary(self) -> bool:
-        """Whether the same request may succeed later without anybody changing it."""
-        return self.status in (0, 409, 429) or self.status >= 500
-
 
 class KubeClient(Protocol):
     """The few verbs that kvtier needs. Every method raises ApiError."""

@@ -11,7 +11,8 @@ def replica_handover(wanted: Manifest, observed: Observed) -> tuple[Manifest, ..
     """What keeps the number of replicas when kvtier no longer applies it.
 
     A field that its only manager stops applying is removed, and replicas would become 1: engines that serve
-    would be ended. Needed only when the Deployment is about to be applied without replicas.
+    would be ended. Needed only when the Deployment is about to be applied without replicas. The version makes
+    the API server refuse a number that the autoscaler has changed since.
     """
     if wanted["kind"] != "Deployment" or "replicas" in wanted["spec"]:
         return ()
@@ -20,6 +21,6 @@ def replica_handover(wanted: Manifest, observed: Observed) -> tuple[Manifest, ..
     applied = live.get("metadata", {}).get("annotations", {}).get(ANNOTATION_APPLIED)
     if replicas is None or applied == wanted["metadata"]["annotations"][ANNOTATION_APPLIED]:
         return ()
-    identity = {key: wanted["metadata"][key] for key in ("name", "namespace")}
+    identity = {key: live["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
     kind = {key: wanted[key] for key in ("apiVersion", "kind")}
     return ({**kind, "metadata": identity, "spec": {"replicas": replicas}},)

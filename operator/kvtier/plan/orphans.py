@@ -2,6 +2,7 @@
 
 from collections.abc import Mapping
 
+from kvtier.api.names import ANNOTATION_POOL
 from kvtier.facts.model import Object
 from kvtier.plan.model import Ref
 
@@ -9,9 +10,14 @@ _CLUSTER_WIDE = ("StorageClass", "ComputeClass")
 
 
 def orphans(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
-    """Cluster-wide children, which no ownerReference can reach. Claims are data and stay."""
+    """Cluster-wide children, which no ownerReference can reach. Claims are data and stay.
+
+    So does what has the labels, but was never applied by kvtier: its pool may yet come, under a longer name.
+    """
     return tuple(
         Ref(kind, name, obj["metadata"].get("uid", ""))
         for (kind, name), obj in children.items()
-        if kind in _CLUSTER_WIDE and not obj["metadata"].get("deletionTimestamp")
+        if kind in _CLUSTER_WIDE
+        and ANNOTATION_POOL in obj["metadata"].get("annotations", {})
+        and not obj["metadata"].get("deletionTimestamp")
     )

@@ -120,8 +120,16 @@ OURS = SERVICE["metadata"]["labels"]
             {"labels": {}, "managedFields": MANAGED},
             True,
         ),
-        "an object that another of our pools applied is not this one's": (
+        "our object whose labels somebody changed is still ours": (
             {"labels": OURS | {names.LABEL_POOL: "other"}, "managedFields": MANAGED},
+            True,
+        ),
+        "an object that another of our pools applied is not this one's": (
+            {
+                "labels": OURS | {names.LABEL_POOL: "other"},
+                "annotations": {names.ANNOTATION_POOL: "team-a/other"},
+                "managedFields": MANAGED,
+            },
             False,
         ),
         "an object that others only updated is not ours": (

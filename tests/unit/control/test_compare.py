@@ -40,6 +40,11 @@ SIDECAR = {"name": "sidecar", "image": "x"}
             {"l": [{"mountPath": "/b"}]},
             True,
         ),
+        "a second item of one name, which others added, is theirs": (
+            {"l": [A, A | {"value": "9"}]},
+            {"l": [A]},
+            True,
+        ),
         "a list of values counts as one value": ({"l": ["a", "b"]}, {"l": ["a", "b"]}, True),
         "its order counts": ({"l": ["b", "a"]}, {"l": ["a", "b"]}, False),
         "its length counts": ({"l": ["a", "b"]}, {"l": ["a"]}, False),

@@ -1,11 +1,12 @@
 """Work while the Lease is held, in virtual time."""
 
 import asyncio
+from typing import Any
 
 import pytest
 
 from kvtier.control.leader import DURATION_SECONDS, RENEW_DEADLINE_SECONDS, RETRY_SECONDS, Election
-from kvtier.kube.client import ApiError
+from kvtier.kube.client import ApiError, Object, Resource
 from unit import virtual_time
 from unit.builders import merged
 from unit.memory import MemoryClient
@@ -79,6 +80,44 @@ def test_a_leader_that_cannot_renew_stops_before_its_lease_runs_out_and_leaves_i
         await _candidate(client, "a").lead(_forever)
         assert virtual_time.now() <= 60 + RENEW_DEADLINE_SECONDS + RETRY_SECONDS < 60 + DURATION_SECONDS
         assert _holder(client) == "a"
+
+    virtual_time.run(scene())
+
+
+class _Hanging(MemoryClient):
+    """Carries everything out, and from a moment on never answers."""
+
+    async def replace(self, resource: Resource, manifest: Object) -> Any:
+        written = await super().replace(resource, manifest)
+        if virtual_time.now() > 60:
+            await _forever()
+        return written
+
+
+def test_a_leader_whose_renewal_hangs_stops_before_its_lease_runs_out() -> None:
+    async def scene() -> None:
+        client = _Hanging()
+        await _candidate(client, "a").lead(_forever)
+        assert virtual_time.now() <= 60 + RETRY_SECONDS + RENEW_DEADLINE_SECONDS < 60 + DURATION_SECONDS
+
+    virtual_time.run(scene())
+
+
+class _Late(MemoryClient):
+    """Answers the making of an object long after it was made."""
+
+    async def create(self, resource: Resource, manifest: Object) -> Any:
+        written = await super().create(resource, manifest)
+        await asyncio.sleep(RENEW_DEADLINE_SECONDS - 1)
+        return written
+
+
+def test_a_lease_counts_from_when_it_was_asked_for() -> None:
+    async def scene() -> None:
+        client = _Late()
+        client.refuse = lambda write: ApiError(0, "No", "no") if write[0] == "replace" else None
+        await _candidate(client, "a").lead(_forever)
+        assert virtual_time.now() <= RENEW_DEADLINE_SECONDS
 
     virtual_time.run(scene())
 

@@ -101,11 +101,32 @@ def test_a_list_finds_a_child_that_was_made_anew_unseen() -> None:
     assert _version(store) == "3"
 
 
+GIVEN: dict[str, Any] = {
+    "labels": {"kvtier.dev/pool": "other"},
+    "annotations": {"kvtier.dev/pool": "team-a/other"},
+}
+
+
 def test_a_list_finds_a_child_that_was_given_to_another_pool_unseen() -> None:
     store = _store(SERVICE)
-    given = _at(SERVICE, "11", labels={"kvtier.dev/pool": "other"})
-    assert store.replace("Service", [given]) == {KEY, Key("team-a", "other")}
+    assert store.replace("Service", [_at(SERVICE, "11", **GIVEN)]) == {KEY, Key("team-a", "other")}
     assert _version(store) is None
+
+
+def test_a_child_that_was_given_to_another_pool_leaves_the_one_that_had_it() -> None:
+    store = _store(SERVICE)
+    assert store.put("Service", _at(SERVICE, "11", **GIVEN)) == {KEY, Key("team-a", "other")}
+    assert _version(store) is None
+    assert store.remove("Service", _at(SERVICE, "12")) == {Key("team-a", "other")}
+
+
+def test_a_child_whose_labels_contradict_its_annotation_is_nobody_s_until_that_is_healed() -> None:
+    store = _store(CLAIM)
+    edited = _at(CLAIM, "11", labels={"kvtier.dev/pool": "other"})
+    assert store.put("PersistentVolumeClaim", edited) == {KEY}
+    assert store.children(KEY) == store.children(Key("team-a", "other")) == {}
+    assert store.put("PersistentVolumeClaim", _at(CLAIM, "12")) == {KEY}
+    assert _version(store, CLAIM) == "12"
 
 
 @pytest.mark.parametrize("obj", [SERVICE, POOL])
@@ -171,7 +192,7 @@ def test_a_pool_with_a_long_name_finds_its_children_before_and_after_it_is_seen(
         live(manifest(pool(metadata=long["metadata"]), "Service")),
     )
     store = Store()
-    store.put("Service", child)
+    assert store.put("Service", child) == {key}, "the cut name in its label would be of another pool"
     store.put("KVCachePool", long)
     assert len(store.children(key)) == 1
     assert store.put("Service", _at(child, "11")) == {key}

@@ -15,9 +15,11 @@ def _handover(wanted: Any, *children: Any) -> Any:
 
 def test_the_present_number_is_handed_over_when_kvtier_lets_go_of_it() -> None:
     before, after = manifest(SCALED, "Deployment"), manifest(LEFT, "Deployment")
-    (handover,) = _handover(after, live(before))
+    found = live(before)
+    (handover,) = _handover(after, found)
     assert handover["spec"] == {"replicas": 7}
-    assert handover["metadata"] == {key: after["metadata"][key] for key in ("name", "namespace")}
+    told = ("name", "namespace", "resourceVersion")
+    assert handover["metadata"] == {key: found["metadata"][key] for key in told}
 
 
 def test_nothing_is_handed_over_once_that_is_done() -> None:

@@ -20,3 +20,8 @@ def test_cluster_wide_children_go_and_data_stays() -> None:
 def test_what_is_going_already_is_not_deleted_again() -> None:
     going = live(CLASS, metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"})
     assert orphans({("StorageClass", "any"): going}) == ()
+
+
+def test_what_kvtier_never_applied_is_not_deleted() -> None:
+    handed_over = live(CLASS, metadata={"annotations": None})
+    assert orphans({("StorageClass", "any"): handed_over}) == ()
