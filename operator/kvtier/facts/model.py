@@ -4,6 +4,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from kvtier.api.placement import ZONE
+
 Object = Mapping[str, Any]
 
 LUSTRE_DRIVER = "lustre.csi.storage.gke.io"
@@ -23,15 +25,15 @@ class Node:
 
     @property
     def zone(self) -> str | None:
-        return self.labels.get("topology.kubernetes.io/zone")
+        return self.labels.get(ZONE)
 
 
 @dataclass(frozen=True)
 class Cluster:
     """What the API server shows of the cluster.
 
-    `lustre_nodes` are the nodes whose kubelet has registered the Lustre CSI driver. `compute_classes` is
-    None when the API server does not know ComputeClass at all.
+    `lustre_nodes` are the nodes whose kubelet has registered the Lustre CSI driver. `compute_class_served`
+    is whether the API server knows ComputeClass at all.
     """
 
     version: str = ""

@@ -4,8 +4,8 @@ from kvtier.api import placement
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name, model_name, mounts_lustre
-from kvtier.plan.model import Ref
-from kvtier.plan.storage import storage_class
+from kvtier.plan.model import Ref, to_delete
+from kvtier.plan.storage import storage_class_name
 
 
 def leftovers(pool: KVCachePool, observed: Observed) -> tuple[Ref, ...]:
@@ -15,12 +15,13 @@ def leftovers(pool: KVCachePool, observed: Observed) -> tuple[Ref, ...]:
     left the spec is deleted only under Delete, and only once no Deployment mounts it.
     """
     wanted = _wanted(pool)
-    unwanted = {key: obj for key, obj in observed.children.items() if key not in wanted}
     mounted = any(mounts_lustre(obj) for (kind, _), obj in observed.children.items() if kind == "Deployment")
-    return tuple(
-        Ref(kind, name, obj["metadata"].get("uid", ""))
-        for (kind, name), obj in unwanted.items()
-        if _may_go(kind, pool, mounted) and not obj["metadata"].get("deletionTimestamp")
+    return to_delete(
+        {
+            key: obj
+            for key, obj in observed.children.items()
+            if key not in wanted and _may_go(key[0], pool, mounted)
+        }
     )
 
 
@@ -31,7 +32,7 @@ def _wanted(pool: KVCachePool) -> set[tuple[str, str]]:
         keys.add(("ComputeClass", placement.compute_class(pool)))
     if pool.spec.tiers.lustre:
         keys.add(("PersistentVolumeClaim", claim_name(pool)))
-        keys.add(("StorageClass", storage_class(pool, pool.spec.tiers.lustre)["metadata"]["name"]))
+        keys.add(("StorageClass", storage_class_name(pool, pool.spec.tiers.lustre)))
     return keys
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, TierStatus
+from kvtier.facts.model import Object
 from kvtier.plan.notices import Notice
 
 Manifest = dict[str, Any]
@@ -18,6 +19,15 @@ class Ref:
     kind: str
     name: str
     uid: str = ""
+
+
+def to_delete(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
+    """References to these children, but for those that are going already."""
+    return tuple(
+        Ref(kind, name, obj["metadata"].get("uid", ""))
+        for (kind, name), obj in children.items()
+        if not obj["metadata"].get("deletionTimestamp")
+    )
 
 
 @dataclass(frozen=True)

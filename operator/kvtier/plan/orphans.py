@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from kvtier.api.names import ANNOTATION_POOL
 from kvtier.facts.model import Object
-from kvtier.plan.model import Ref
+from kvtier.plan.model import Ref, to_delete
 
 _CLUSTER_WIDE = ("StorageClass", "ComputeClass")
 
@@ -14,10 +14,10 @@ def orphans(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
 
     So does what has the labels, but was never applied by kvtier: its pool may yet come, under a longer name.
     """
-    return tuple(
-        Ref(kind, name, obj["metadata"].get("uid", ""))
-        for (kind, name), obj in children.items()
-        if kind in _CLUSTER_WIDE
-        and ANNOTATION_POOL in obj["metadata"].get("annotations", {})
-        and not obj["metadata"].get("deletionTimestamp")
+    return to_delete(
+        {
+            key: obj
+            for key, obj in children.items()
+            if key[0] in _CLUSTER_WIDE and ANNOTATION_POOL in obj["metadata"].get("annotations", {})
+        }
     )

@@ -8,7 +8,7 @@ from kvtier.engines import native, versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Observed
 from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
-from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, blockers
+from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
 from kvtier.plan.handover import replica_handover
 from kvtier.plan.model import Checks, Manifest, Part
 from kvtier.sizing.memory import memory
@@ -24,8 +24,8 @@ def plan_serving(
     """Engines for every model, mounting `claim` if it is bound.
 
     A Required pool makes no engine before its shared tier is bound; an Opportunistic one starts them without
-    it where it cannot be mounted. An engine that exists is kept and
-    updated even if a prerequisite fails later, unless the fault is in the spec itself.
+    it where it cannot be mounted. An engine that exists is kept and updated even if a prerequisite fails
+    later, unless the fault is in the spec itself.
     """
     if claim and pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
         claim = None
@@ -36,7 +36,7 @@ def plan_serving(
         waits.append("the Lustre claim is not bound")
     if not nodes_usable:
         waits.append("there are no nodes to run on")
-    spec_fault = any(c in refused for c in blockers(checks, ENGINES[:1], strict=False))
+    spec_fault = blockers(checks, SPEC_FAULTS, strict=False)
     applies: list[Manifest] = []
     for model in pool.spec.models:
         exists = observed.child("Deployment", model_name(pool, model)) is not None

@@ -24,7 +24,7 @@ def plan_storage(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
     if lustre is None:
         return Part()
     claim = observed.child("PersistentVolumeClaim", claim_name(pool))
-    wanted_class = storage_class(pool, lustre)
+    wanted_class = _storage_class(pool, lustre)
     problem = _mismatch(wanted_class, claim, observed)
     refused = blockers(checks, STORAGE, pool.spec.strict)
     if problem is None and not refused:
@@ -40,27 +40,35 @@ def bound(pool: KVCachePool, observed: Observed) -> str | None:
     if lustre is None or claim is None or _phase(claim) != "Bound":
         return None
     going = "deletionTimestamp" in claim["metadata"]
-    described = claim["spec"].get("storageClassName") == storage_class(pool, lustre)["metadata"]["name"]
+    described = claim["spec"].get("storageClassName") == storage_class_name(pool, lustre)
     return claim_name(pool) if described and not going else None
 
 
-def storage_class(pool: KVCachePool, lustre: LustreTier) -> Manifest:
-    """The StorageClass. Its name tells its parameters apart, because Kubernetes lets none of them change."""
-    parameters = {
+def storage_class_name(pool: KVCachePool, lustre: LustreTier) -> str:
+    """Tells the class's parameters apart, because Kubernetes lets none of them change."""
+    return names.derive(
+        pool.namespace, pool.name, names.digest(*_parameters(pool, lustre).values(), length=4)
+    )
+
+
+def _storage_class(pool: KVCachePool, lustre: LustreTier) -> Manifest:
+    return child(
+        "storageclass",
+        pool,
+        storage_class_name(pool, lustre),
+        **_parameters(pool, lustre),
+        instance_labels=f"kvtier-pool={names.derive(pool.namespace, pool.name)}",
+        description=f"KV cache of {pool.namespace}/{pool.name}, made by kvtier",
+    )
+
+
+def _parameters(pool: KVCachePool, lustre: LustreTier) -> dict[str, str]:
+    return {
         "throughput": str(lustre.throughput_per_tib),
         "network": lustre.network,
         "filesystem": lustre.filesystem or names.filesystem(pool.namespace, pool.name),
         "zone": lustre.zone,
     }
-    name = names.derive(pool.namespace, pool.name, names.digest(*parameters.values(), length=4))
-    return child(
-        "storageclass",
-        pool,
-        name,
-        **parameters,
-        instance_labels=f"kvtier-pool={names.derive(pool.namespace, pool.name)}",
-        description=f"KV cache of {pool.namespace}/{pool.name}, made by kvtier",
-    )
 
 
 def _claim(pool: KVCachePool, class_name: str, request: int) -> Manifest:

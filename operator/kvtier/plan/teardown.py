@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from kvtier.api.conditions import DELETING, READY, false, stamp, true
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
 from kvtier.facts.model import Object, Observed
-from kvtier.plan.model import Manifest, Plan, Ref
+from kvtier.plan.model import Manifest, Plan, to_delete
 from kvtier.plan.notices import Notice
 
 _ORDER = (("Deployment", "Service"), ("PersistentVolumeClaim",), ("StorageClass", "ComputeClass"))
@@ -55,12 +55,7 @@ def _must_go(kind: str, obj: Object, pool: KVCachePool) -> bool:
 
 
 def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], now: str) -> Plan:
-    going = [key for key in left if observed.children[key]["metadata"].get("deletionTimestamp")]
-    deletes = tuple(
-        Ref(kind, name, observed.children[kind, name]["metadata"].get("uid", ""))
-        for kind, name in left
-        if (kind, name) not in going
-    )
+    deletes = to_delete({key: observed.children[key] for key in left})
     names = ", ".join(f"{kind} {name}" for kind, name in left)
     conditions = [
         false(READY, "Deleting", f"waiting for {names} to go"),
