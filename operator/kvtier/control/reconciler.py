@@ -70,7 +70,7 @@ class Reconciler:
         if refused:
             raise max((error for _, error in refused), key=lambda error: error.retry_after or 0.0)
         if not wanted.finalizer:
-            await self._release(pool, wanted, now)
+            await self._release(pool, raw, wanted, now)
         return after.requeue_after if after.applies == wanted.applies else 0.0
 
     def _replan(self, pool: KVCachePool, observed: Observed, wanted: Plan, now: str) -> Plan:
@@ -88,12 +88,15 @@ class Reconciler:
         return Observed(facts, self._store.children(Key(pool.namespace, pool.name)))
 
     async def _hold(self, pool: KVCachePool, raw: Object) -> None:
-        if FINALIZER not in raw["metadata"].get("finalizers", []) and not pool.deleting:
+        if not _held(raw) and not pool.deleting:
             self._store.put(
                 POOL.kind, await self._client.apply(POOL, _identity(pool, finalizers=[FINALIZER]))
             )
 
-    async def _release(self, pool: KVCachePool, wanted: Plan, now: str) -> None:
+    async def _release(self, pool: KVCachePool, raw: Object, wanted: Plan, now: str) -> None:
+        """Let the pool go, once: finalizers of others may keep it for longer."""
+        if not _held(raw):
+            return
         for notice in wanted.notices:
             await events.record(self._client, pool, notice, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
@@ -148,6 +151,10 @@ def _identity(pool: KVCachePool, **metadata: Any) -> dict[str, Any]:
     """What a write to the pool itself starts with. The uid keeps it from making or changing a namesake."""
     names = {"name": pool.name, "namespace": pool.namespace, "uid": pool.uid}
     return {"apiVersion": POOL.api_version, "kind": POOL.kind, "metadata": names | metadata}
+
+
+def _held(raw: Object) -> bool:
+    return FINALIZER in raw["metadata"].get("finalizers", [])
 
 
 def _leaving(raw: Object) -> KVCachePool:

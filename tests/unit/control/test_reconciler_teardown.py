@@ -55,6 +55,13 @@ async def test_a_pool_that_is_released_too_late_says_what_stays() -> None:
     assert cluster.client.find("Event")["reason"] == "TeardownGaveUp"
 
 
+async def test_a_pool_that_others_keep_is_released_only_once() -> None:
+    going = {"metadata": {"deletionTimestamp": NOW, "finalizers": ["example.com/other"]}}
+    cluster = Cluster(stored(**joined(PLAIN, going)))
+    await cluster.reconcile()
+    assert cluster.written == []
+
+
 async def test_what_a_gone_pool_left_cluster_wide_is_swept() -> None:
     cluster = Cluster(live(manifest(pool(), "StorageClass")), live(manifest(pool(), "PersistentVolumeClaim")))
     assert await cluster.reconcile() is None
