@@ -12,8 +12,10 @@ LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 LABEL_POOL = "kvtier.dev/pool"
 LABEL_POOL_NAMESPACE = "kvtier.dev/pool-namespace"
 LABEL_MODEL = "kvtier.dev/model"
+LABEL_PROBE = "kvtier.dev/probe"
 ANNOTATION_POOL = "kvtier.dev/pool"
 ANNOTATION_APPLIED = "kvtier.dev/applied"
+ANNOTATION_PROVISIONER = "kvtier.dev/provisioner"
 
 _LABEL_MAX = 63
 
@@ -39,6 +41,11 @@ def derive(*parts: str, limit: int = 52) -> str:
 def label_value(name: str) -> str:
     """`name` where it fits into a label, else a derived name. The full name stands in an annotation."""
     return name if len(name) <= _LABEL_MAX else derive(name, limit=_LABEL_MAX)
+
+
+def claim(pool: str) -> str:
+    """Name of the shared tier's claim: also a valid value of a Google Cloud label, which the driver makes of it."""
+    return derive(pool, "lustre")
 
 
 def filesystem(namespace: str, pool: str) -> str:

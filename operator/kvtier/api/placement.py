@@ -20,7 +20,7 @@ def compute_class(pool: KVCachePool) -> str:
 def zones(pool: KVCachePool) -> list[str]:
     """Zones of the engines, empty for any."""
     lustre = pool.spec.tiers.lustre
-    return sorted(pool.spec.node_pool.zones) or ([lustre.zone] if lustre else [])
+    return sorted(pool.spec.node_pool.zones) or ([lustre.located] if lustre else [])
 
 
 def node_selector(pool: KVCachePool) -> dict[str, str]:

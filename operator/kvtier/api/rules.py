@@ -43,9 +43,9 @@ class ApiModel(BaseModel):
 
     @model_validator(mode="after")
     def _obey_rules(self) -> "ApiModel":
-        for rule in self.rules:
-            if rule.holds is not None and not rule.holds(self):
-                raise ValueError(rule.explain(self) if rule.explain else rule.message)
+        broken = [rule for rule in self.rules if rule.holds is not None and not rule.holds(self)]
+        if broken:
+            raise ValueError("; ".join(r.explain(self) if r.explain else r.message for r in broken))
         return self
 
     @classmethod

@@ -4,8 +4,8 @@ from kvtier.api.v1alpha1.engine import ServedModel
 from kvtier.api.v1alpha1.lustre import LustreTier
 from kvtier.api.v1alpha1.nodepool import NodePool
 from kvtier.api.v1alpha1.pool import Cluster, KVCachePool, PoolSpec
-from kvtier.api.v1alpha1.status import ModelStatus, PoolStatus, TierStatus
-from kvtier.api.v1alpha1.tiers import Tiers
+from kvtier.api.v1alpha1.status import ModelStatus, OperationStatus, PoolStatus, TierStatus, TransferStatus
+from kvtier.api.v1alpha1.tiers import CloudStorageTier, Tiers
 
 GROUP, VERSION, PLURAL, KIND = "kvtier.dev", "v1alpha1", "kvcachepools", "KVCachePool"
 
@@ -14,14 +14,17 @@ __all__ = [
     "KIND",
     "PLURAL",
     "VERSION",
+    "CloudStorageTier",
     "Cluster",
     "KVCachePool",
     "LustreTier",
     "ModelStatus",
     "NodePool",
+    "OperationStatus",
     "PoolSpec",
     "PoolStatus",
     "ServedModel",
     "TierStatus",
     "Tiers",
+    "TransferStatus",
 ]

@@ -1,95 +1,63 @@
-"""The Managed Lustre tier: its fields, and the capacities that each performance tier can have."""
+"""The Managed Lustre tier."""
 
-from dataclasses import dataclass
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from kvtier.api.fields import Quantity, Zone, immutable
-from kvtier.api.quantities import GIB
+from kvtier.api.fields import Quantity, Zone
 from kvtier.api.rules import ApiModel, Rule
-from kvtier.data import table
+from kvtier.api.v1alpha1.google_names import Address, InstanceName, KeyName, Network, PolicyName
+from kvtier.api.v1alpha1.instance import AccessRules, MaintenanceWindow
+from kvtier.api.v1alpha1.limits import DYNAMIC
+from kvtier.api.v1alpha1.lustre_rules import RULES
 
-Network = Annotated[
-    str,
-    StringConstraints(
-        pattern=r"^projects/[a-z][-a-z0-9:.]{0,60}[a-z0-9]/global/networks/[a-z]([-a-z0-9]{0,61}[a-z0-9])?$",
-        max_length=200,
-    ),
-]
 FilesystemName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9]{0,7}$")]
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Capacities in GiB that one performance tier allows (`data/lustre_tiers.yaml`)."""
-
-    min: int
-    max: int
-    step: int
-    threshold: int
-    stepAbove: int  # noqa: N815 - the key of the table
-
-    def step_at(self, gib: int) -> int:
-        return self.step if gib <= self.threshold else self.stepAbove
-
-    def allows(self, size: int) -> bool:
-        """Whether an instance may have `size` bytes."""
-        gib, rest = divmod(size, GIB)
-        return rest == 0 and self.min <= gib <= self.max and gib % self.step_at(gib) == 0
-
-    def nearest(self, size: int) -> list[int]:
-        """The closest valid capacities at or below and above `size` bytes, in GiB, ascending."""
-        gib = size // GIB
-        if gib < self.min:
-            return [self.min]
-        if gib >= self.max:
-            return [self.max]
-        below = gib - gib % self.step_at(gib)
-        if below < self.threshold <= gib:
-            below = self.threshold
-        step = self.step_at(below + 1)
-        return [below, below - below % step + step]
-
-
-def limits(throughput_per_tib: int) -> Limits:
-    """The capacity limits of a performance tier, in MBps per TiB."""
-    return Limits(**table("lustre_tiers")["tiers"][throughput_per_tib])
-
-
 class LustreTier(ApiModel):
-    """Managed Lustre, shared by every Pod of the pool. One instance is created per pool."""
+    """Managed Lustre, shared by every Pod of the pool."""
 
+    provisioner: Annotated[
+        Literal["CSI", "API", "Existing"],
+        Field(
+            description="Who makes the instance. CSI: the cluster's Lustre CSI driver, from a claim. API: kvtier, "
+            "through the Lustre API, which offers more than the driver (dynamicTier, kmsKey, placementPolicy, "
+            "accessRules, maintenanceWindow). Existing: nobody, it is there (instance). Immutable."
+        ),
+    ] = "CSI"
     capacity: Annotated[
-        Quantity,
+        Quantity | None,
         Field(
             description="Size of the instance, in Gi, a multiple of the step of its performance tier: 9000Gi at 1000, "
-            "18000Gi at 500, 36000Gi at 250, 72000Gi at 125. It can grow, never shrink below what is provisioned."
+            "18000Gi at 500, 36000Gi at 250, 72000Gi at 125, 472000Gi for the Dynamic tier (kvtier lustre sizes "
+            "prints them). It can grow, never shrink below what is provisioned. Of an existing instance it is given "
+            "only together with address."
         ),
-    ]
+    ] = None
     throughput_per_tib: Annotated[
-        Literal[125, 250, 500, 1000],
+        Literal[125, 250, 500, 1000] | None,
         Field(
             alias="throughputPerTiB",
-            json_schema_extra=immutable("throughputPerTiB"),
             description="Performance tier, in MBps per TiB of capacity. Immutable.",
         ),
-    ]
+    ] = None
+    dynamic_tier: Annotated[
+        Literal["DefaultCache"] | None,
+        Field(description="The Dynamic tier, instead of throughputPerTiB. Needs provisioner API. Immutable."),
+    ] = None
     zone: Annotated[
-        Zone,
+        Zone | None,
         Field(
-            json_schema_extra=immutable("zone"),
-            description="Zone of the instance. Immutable. Engines run here too, unless nodePool.zones says otherwise.",
+            description="Zone of the instance. Immutable. Engines run here too, unless nodePool.zones says otherwise."
         ),
-    ]
+    ] = None
     network: Annotated[
-        Network,
+        Network | None,
         Field(
-            json_schema_extra=immutable("network"),
             description="VPC network of the instance in full form, projects/PROJECT/global/networks/NETWORK. It must "
-            "be the cluster's own network. Immutable.",
+            "be the cluster's own network. Immutable."
         ),
-    ]
+    ] = None
     filesystem: Annotated[
         FilesystemName | None,
         Field(
@@ -97,47 +65,81 @@ class LustreTier(ApiModel):
             "that a node mounts; derived from namespace and name of the pool when left out. Immutable."
         ),
     ] = None
-
-    rules: ClassVar[tuple[Rule, ...]] = ()
-
-
-def _nearest(lustre: LustreTier) -> str:
-    """The valid capacities around the wanted one, as the end of a sentence."""
-    limit = limits(lustre.throughput_per_tib)
-    sizes = limit.nearest(lustre.capacity.bytes)
-    if len(sizes) == 2:
-        return f"the nearest are {sizes[0]}Gi and {sizes[1]}Gi"
-    return f"the {'smallest' if sizes == [limit.min] else 'largest'} is {sizes[0]}Gi"
-
-
-def _capacity_rule(tier: int, limit: Limits) -> Rule:
-    # Not quantity().asInteger(): it gives up on sizes such as 10008000Gi.
-    gib = "int(self.capacity.replace('Gi', ''))"
-    step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.stepAbove})"
-    above = f", and of {limit.stepAbove}Gi above {limit.threshold}Gi" if limit.threshold < limit.max else ""
-    return Rule(
-        message=f"capacity at {tier} MBps per TiB must be a multiple of {limit.step}Gi "
-        f"between {limit.min}Gi and {limit.max}Gi{above}",
-        cel=f"self.throughputPerTiB != {tier} || !self.capacity.endsWith('Gi') || "
-        f"({gib} >= {limit.min} && {gib} <= {limit.max} && {gib} % {step} == 0)",
-        holds=lambda lustre: lustre.throughput_per_tib != tier or limit.allows(lustre.capacity.bytes),
-        explain=lambda lustre: (
-            f"capacity {lustre.capacity} is not possible at {tier} MBps per TiB: {_nearest(lustre)}"
+    instance: Annotated[
+        InstanceName | None,
+        Field(
+            description="The existing instance, projects/PROJECT/locations/ZONE/instances/INSTANCE. Size, address and "
+            "file system are read through the Lustre API, or given by hand. kvtier never deletes it. Immutable."
         ),
-    )
+    ] = None
+    address: Annotated[
+        Address | None,
+        Field(
+            description="IP address of the existing instance, given by hand where kvtier has no access to the Lustre "
+            "API, together with filesystem and capacity. Immutable."
+        ),
+    ] = None
+    kms_key: Annotated[
+        KeyName | None,
+        Field(
+            description="Key that encrypts the instance (CMEK), "
+            "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY. Needs provisioner API. Immutable."
+        ),
+    ] = None
+    placement_policy: Annotated[
+        PolicyName | None,
+        Field(
+            description="Placement policy, projects/PROJECT/locations/ZONE/resourcePolicies/POLICY. Needs provisioner "
+            "API. Immutable."
+        ),
+    ] = None
+    access_rules: Annotated[
+        AccessRules | None,
+        Field(description="Who may act as root on the file system. Needs provisioner API."),
+    ] = None
+    maintenance_window: Annotated[
+        MaintenanceWindow | None,
+        Field(
+            description="When Google may maintain the instance. Without one, maintenance is not announced in the API. "
+            "Needs provisioner API."
+        ),
+    ] = None
+    maintenance: Annotated[
+        Literal["Ride", "Bypass"],
+        Field(
+            description="What engines do about maintenance of the instance. Ride: nothing, reads and writes hang and "
+            "go on. Bypass: they are rolled before the window to run without the shared tier, and back after it; "
+            "needs mode Opportunistic."
+        ),
+    ] = "Ride"
+    prepare_as_root: Annotated[
+        bool,
+        Field(
+            description="Let a Job run once as root to hand the file system's top directory to the engines' group. "
+            "Needed only where TierWritable says so; the CSI driver normally does it at mount."
+        ),
+    ] = False
+
+    rules: ClassVar[tuple[Rule, ...]] = RULES
+
+    @property
+    def tier(self) -> int | str | None:
+        """The performance tier, None where only the existing instance knows."""
+        return DYNAMIC if self.dynamic_tier else self.throughput_per_tib
+
+    @property
+    def size(self) -> int:
+        """Wanted bytes; 0 where only the existing instance knows."""
+        return self.capacity.bytes if self.capacity else 0
+
+    @property
+    def located(self) -> str:
+        """The zone of the instance, which has it in its name."""
+        return self.instance.split("/")[3] if self.instance else str(self.zone)
+
+    def has(self, name: str) -> bool:
+        """Whether the optional field of this name, as in YAML, is set."""
+        return getattr(self, _ATTRIBUTES[name]) is not None
 
 
-LustreTier.rules = (
-    Rule(
-        message="capacity must be written in Gi, such as 9000Gi: sizes are multiples of 9000Gi, and 9Ti is 9216Gi",
-        cel="self.capacity.endsWith('Gi')",
-        holds=lambda lustre: lustre.capacity.endswith("Gi"),
-        explain=lambda lustre: f"capacity {lustre.capacity} must be written in Gi: {_nearest(lustre)}",
-    ),
-    *(_capacity_rule(tier, limits(tier)) for tier in table("lustre_tiers")["tiers"]),
-    Rule(
-        message="filesystem is immutable: create a new pool instead",
-        cel="has(self.filesystem) == has(oldSelf.filesystem) && "
-        "(!has(self.filesystem) || self.filesystem == oldSelf.filesystem)",
-    ),
-)
+_ATTRIBUTES = {str(field.alias): name for name, field in LustreTier.model_fields.items()}

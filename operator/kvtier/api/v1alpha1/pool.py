@@ -67,7 +67,41 @@ class PoolSpec(ApiModel):
                 model.tensor_parallel_size <= spec.node_pool.accelerator.count for model in spec.models
             ),
         ),
+        Rule(
+            message="lustre.provisioner API needs cluster: it says in which project the instance is made",
+            cel="!has(self.tiers.lustre) || self.tiers.lustre.provisioner != 'API' || has(self.cluster)",
+            holds=lambda spec: spec.cluster is not None or _provisioner(spec) != "API",
+        ),
+        Rule(
+            message="cluster is immutable with lustre.provisioner API: the instance is named and labelled after it",
+            cel="!has(self.tiers.lustre) || self.tiers.lustre.provisioner != 'API' || !has(oldSelf.tiers.lustre) || "
+            "!has(self.cluster) || !has(oldSelf.cluster) || self.cluster == oldSelf.cluster",
+        ),
+        Rule(
+            message="cloudStorage needs cluster, or an existing instance: kvtier has to ask the Lustre API for copies",
+            cel="!has(self.tiers.cloudStorage) || has(self.cluster) || !has(self.tiers.lustre) || "
+            "self.tiers.lustre.provisioner == 'Existing'",
+            holds=lambda spec: (
+                spec.tiers.cloud_storage is None
+                or spec.cluster is not None
+                or _provisioner(spec) in (None, "Existing")
+            ),
+        ),
+        Rule(
+            message="lustre.maintenance Bypass needs mode Opportunistic: engines of a Required pool cannot run without "
+            "the tier",
+            cel="!has(self.tiers.lustre) || self.tiers.lustre.maintenance != 'Bypass' || self.mode == 'Opportunistic'",
+            holds=lambda spec: (
+                spec.mode == "Opportunistic"
+                or spec.tiers.lustre is None
+                or spec.tiers.lustre.maintenance != "Bypass"
+            ),
+        ),
     )
+
+
+def _provisioner(spec: PoolSpec) -> str | None:
+    return spec.tiers.lustre.provisioner if spec.tiers.lustre else None
 
 
 class KVCachePool(ApiModel):
@@ -81,7 +115,9 @@ class KVCachePool(ApiModel):
         Rule(
             message="lustre.capacity cannot go below what is provisioned (status.tiers): Lustre only grows",
             cel="!has(self.spec.tiers.lustre) || !has(oldSelf.spec.tiers.lustre) || "
-            "self.spec.tiers.lustre.capacity == oldSelf.spec.tiers.lustre.capacity || "
+            "self.spec.tiers.lustre.provisioner == 'Existing' || !has(self.spec.tiers.lustre.capacity) || "
+            "(has(oldSelf.spec.tiers.lustre.capacity) && "
+            "self.spec.tiers.lustre.capacity == oldSelf.spec.tiers.lustre.capacity) || "
             "!has(self.status) || !has(self.status.tiers) || self.status.tiers.all(t, t.name != 'lustre' || "
             "!has(t.capacity) || quantity(self.spec.tiers.lustre.capacity).compareTo(quantity(t.capacity)) >= 0)",
         ),

@@ -12,9 +12,13 @@ from kvtier.api.rules import ApiModel
 class TierStatus(ApiModel):
     """State of one cache tier."""
 
-    name: Annotated[str, Field(max_length=16, description="cpu, localSSD or lustre.")]
+    name: Annotated[str, Field(max_length=16, description="cpu, localSSD, lustre or cloudStorage.")]
     phase: Annotated[
-        str, Field(description="Configured, Waiting, Provisioning, Bound, Resizing, Failed or Retained.")
+        str,
+        Field(
+            description="Configured, Waiting, Provisioning, Importing, Bound, Resizing, Bypassed, Failed, Deleting or "
+            "Retained."
+        ),
     ]
     capacity: Annotated[
         str | None,
@@ -24,6 +28,59 @@ class TierStatus(ApiModel):
         ),
     ] = None
     used: Annotated[str | None, Field(description="Bytes in use, where they can be measured.")] = None
+    instance: Annotated[
+        str | None,
+        Field(
+            description="Lustre instance, projects/PROJECT/locations/ZONE/instances/INSTANCE, where known."
+        ),
+    ] = None
+    throughput: Annotated[
+        str | None, Field(description="Throughput that the capacity brings, for the whole pool.")
+    ] = None
+    attempts: Annotated[
+        int | None,
+        Field(
+            description="Claims that were made for the instance, if more than one: the others failed for good."
+        ),
+    ] = None
+
+
+class TransferStatus(ApiModel):
+    """Progress of a copy between Lustre and Cloud Storage."""
+
+    objects_found: Annotated[int, Field(description="Objects that were found so far.")] = 0
+    objects_copied: Annotated[int, Field(description="Objects that have arrived.")] = 0
+    objects_skipped: Annotated[int, Field(description="Objects that were there already.")] = 0
+    objects_failed: Annotated[int, Field(description="Objects that could not be copied.")] = 0
+    bytes_found: Annotated[int, Field(description="Bytes of the objects that were found.")] = 0
+    bytes_copied: Annotated[int, Field(description="Bytes that have arrived.")] = 0
+
+
+class OperationStatus(ApiModel):
+    """The last operation of a kind on the pool's Lustre instance."""
+
+    kind: Annotated[str, Field(max_length=16, description="Create, Update, Import, Export or Delete.")]
+    subject: Annotated[
+        str,
+        Field(
+            max_length=128,
+            description="What of that kind: a capacity, a time of the schedule. A new one starts anew.",
+        ),
+    ]
+    state: Annotated[str, Field(description="Running, Succeeded or Failed.")]
+    attempt: Annotated[int, Field(description="Number of tries for this subject.")] = 1
+    request_id: Annotated[str, Field(alias="requestID", description="Makes a repeated request harmless.")]
+    name: Annotated[str | None, Field(description="The operation in the Lustre API.")] = None
+    start_time: Annotated[
+        str, Field(description="When it was asked for.", json_schema_extra={"format": "date-time"})
+    ]
+    progress_time: Annotated[
+        str | None,
+        Field(description="When it last got on, or ended.", json_schema_extra={"format": "date-time"}),
+    ] = None
+    code: Annotated[str | None, Field(description="Error code, if it failed.")] = None
+    message: Annotated[str | None, Field(max_length=1024, description="What it says.")] = None
+    transfer: TransferStatus | None = None
 
 
 class ModelStatus(ApiModel):
@@ -61,6 +118,14 @@ class PoolStatus(ApiModel):
         list[TierStatus],
         Field(
             description="The cache tiers, fastest first.", max_length=8, json_schema_extra=list_map("name")
+        ),
+    ] = []
+    operations: Annotated[
+        list[OperationStatus],
+        Field(
+            description="Operations on the Lustre instance that kvtier asked for, the last of each kind.",
+            max_length=8,
+            json_schema_extra=list_map("kind"),
         ),
     ] = []
     models: Annotated[

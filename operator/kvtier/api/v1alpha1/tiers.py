@@ -1,12 +1,29 @@
 """The cache tiers below GPU memory, fastest first."""
 
+import re
 from typing import Annotated, ClassVar
 
-from pydantic import Field
+from pydantic import Field, StringConstraints
 
 from kvtier.api.fields import Quantity
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.lustre import LustreTier
+
+
+def _times(values: str) -> str:
+    """Pattern of one field of a cron expression, from the pattern of one of its values."""
+    some = f"([*]|{values}(-{values})?)(/[1-9][0-9]?)?"
+    return f"{some}(,{some})*"
+
+
+_FIELDS = (
+    "[0-5]?[0-9]",
+    "([01]?[0-9]|2[0-3])",
+    "(0?[1-9]|[12][0-9]|3[01])",
+    "(0?[1-9]|1[0-2]|JAN|FEB|MAR|APR|MAY|JUN|JUL|AUG|SEP|OCT|NOV|DEC)",
+    "([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)",
+)
+_SCHEDULE = f"^{' '.join(map(_times, _FIELDS))}$"
 
 
 class CPUTier(ApiModel):
@@ -24,12 +41,60 @@ class LocalSSDTier(ApiModel):
     capacity: Annotated[Quantity, Field(description="Cache bytes on Local SSD per Pod.")]
 
 
+class CloudStorageTier(ApiModel):
+    """A Cloud Storage prefix beneath the Lustre tier: data comes from it and is copied to it, by Lustre itself."""
+
+    uri: Annotated[
+        str,
+        StringConstraints(
+            pattern=r"^gs://[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]/([-_.a-zA-Z0-9/=+]*/)?$", max_length=512
+        ),
+        Field(
+            description="gs://BUCKET/PREFIX/, ending in a slash. The Managed Lustre service agent of the project needs "
+            "access to the bucket."
+        ),
+    ]
+    import_on_create: Annotated[
+        bool,
+        Field(
+            description="Copy what is under uri into the pool's directory once, before engines use the tier."
+        ),
+    ] = True
+    export_schedule: Annotated[
+        str | None,
+        StringConstraints(max_length=64),
+        Field(
+            description="When to copy the pool's directory to uri, as a cron expression in UTC, such as 0 3 * * *. "
+            "What has not changed is skipped. Left out: only before deletion."
+        ),
+    ] = None
+    export_before_deletion: Annotated[
+        bool,
+        Field(
+            description="Under deletionPolicy Delete, copy the pool's directory to uri before the instance goes. The "
+            "instance is kept if that fails."
+        ),
+    ] = True
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            message="exportSchedule must be a cron expression of five fields, minute, hour, day, month and weekday, "
+            "such as 0 3 * * SUN",
+            cel=f"!has(self.exportSchedule) || self.exportSchedule.matches('{_SCHEDULE}')",
+            holds=lambda tier: (
+                tier.export_schedule is None or re.fullmatch(_SCHEDULE, tier.export_schedule) is not None
+            ),
+        ),
+    )
+
+
 class Tiers(ApiModel):
     """Tiers that the pool has. Without any, engines cache in GPU memory only."""
 
     cpu: CPUTier | None = None
     local_ssd: Annotated[LocalSSDTier | None, Field(alias="localSSD")] = None
     lustre: LustreTier | None = None
+    cloud_storage: CloudStorageTier | None = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -37,9 +102,19 @@ class Tiers(ApiModel):
             cel="has(self.cpu) || (!has(self.localSSD) && !has(self.lustre))",
             holds=lambda tiers: tiers.cpu is not None or (tiers.local_ssd is None and tiers.lustre is None),
         ),
+        Rule(
+            message="cloudStorage needs the lustre tier: it is Lustre that copies from and to Cloud Storage",
+            cel="has(self.lustre) || !has(self.cloudStorage)",
+            holds=lambda tiers: tiers.lustre is not None or tiers.cloud_storage is None,
+        ),
     )
 
     def names(self) -> list[str]:
         """Names of the tiers that are set, fastest first, as they appear in `status.tiers`."""
-        set_tiers = {"cpu": self.cpu, "localSSD": self.local_ssd, "lustre": self.lustre}
+        set_tiers = {
+            "cpu": self.cpu,
+            "localSSD": self.local_ssd,
+            "lustre": self.lustre,
+            "cloudStorage": self.cloud_storage,
+        }
         return [name for name, tier in set_tiers.items() if tier is not None]

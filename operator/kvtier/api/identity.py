@@ -1,0 +1,29 @@
+"""What a pool's spec alone tells of its Lustre instance and its file system."""
+
+from kvtier.api import names
+from kvtier.api.v1alpha1 import KVCachePool
+
+
+def instance_id(pool: KVCachePool) -> str:
+    """Id of the instance that kvtier itself makes for a pool."""
+    return names.derive(pool.namespace, pool.name)
+
+
+def instance(pool: KVCachePool) -> str | None:
+    """projects/P/locations/ZONE/instances/ID; None where the CSI driver names it, and without a shared tier."""
+    lustre, cluster = pool.spec.tiers.lustre, pool.spec.cluster
+    if lustre is None or lustre.provisioner == "CSI":
+        return None
+    if lustre.provisioner == "Existing":
+        return lustre.instance
+    project = cluster.project if cluster else None
+    return f"projects/{project}/locations/{lustre.located}/instances/{instance_id(pool)}"
+
+
+def filesystem(pool: KVCachePool) -> str | None:
+    """The file system name; None where only the existing instance knows it, and without a shared tier."""
+    lustre = pool.spec.tiers.lustre
+    if lustre is None:
+        return None
+    derived = names.filesystem(pool.namespace, pool.name) if lustre.provisioner != "Existing" else None
+    return lustre.filesystem or derived
