@@ -13,7 +13,7 @@ from kvtier.api.names import (
 )
 from kvtier.control.compare import satisfied
 from kvtier.control.store import Store
-from kvtier.kube.client import BY_KIND, VOLUME, ApiError, KubeClient, Object, Resource
+from kvtier.kube.client import BY_KIND, ApiError, KubeClient, Object, Resource
 from kvtier.plan.model import Failure, Manifest, Plan, Ref
 
 logger = logging.getLogger(__name__)
@@ -55,12 +55,11 @@ class Applier:
         if live is not None and satisfied(live, manifest):
             return
         resource = BY_KIND[manifest["kind"]]
-        if live is None and resource is not VOLUME:
+        if live is None and not _is_amendment(manifest):
             await self._refuse_to_take_over(resource, manifest)
         written = await self._client.apply(resource, manifest)
         logger.info("applied %s %s", manifest["kind"], manifest["metadata"]["name"])
-        if resource is not VOLUME:
-            self._store.put(manifest["kind"], written)
+        self._store.put(manifest["kind"], written)
 
     async def _refuse_to_take_over(self, resource: Resource, manifest: Manifest) -> None:
         """A forced apply would silently take over a namesake that somebody else made."""
@@ -78,6 +77,11 @@ class Applier:
         resource = BY_KIND[ref.kind]
         await self._client.delete(resource, namespace if resource.namespaced else None, ref.name, ref.uid)
         logger.info("deleted %s %s", ref.kind, ref.name)
+
+
+def _is_amendment(manifest: Manifest) -> bool:
+    """Whether it changes a field of somebody else's object, and does not make it."""
+    return "labels" not in manifest["metadata"]
 
 
 def _ours(found: Object, wanted: Manifest) -> bool:

@@ -3,7 +3,7 @@
 from typing import NamedTuple
 
 from kvtier.api.names import ANNOTATION_POOL, LABEL_POOL, LABEL_POOL_NAMESPACE, label_value
-from kvtier.facts.model import Object
+from kvtier.facts.objects import Object
 
 
 class Place(NamedTuple):

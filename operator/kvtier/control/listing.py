@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 
-from kvtier.facts.model import Object
+from kvtier.facts.objects import Object
 
 
 class Listing:

@@ -17,6 +17,7 @@ from kvtier.control.reconciler import Reconciler
 from kvtier.control.resync import Resync
 from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
+from kvtier.facts.lustre import LustreReader
 from kvtier.kube.aio import AioClient, connect
 from kvtier.kube.client import POOL, ApiError
 
@@ -28,11 +29,15 @@ _HEAD_START_SECONDS = 5.0
 
 @dataclass(frozen=True)
 class Options:
-    """How to run. `lease_namespace` holds the Lease that replicas compete for."""
+    """How to run. `lease_namespace` holds the Lease that replicas compete for.
+
+    `google_seconds` is how long an answer of Google's APIs stands.
+    """
 
     lease_namespace: str
     workers: int = 8
     resync_seconds: float = 300.0
+    google_seconds: float = 240.0
     liveness: str | None = None
     kubeconfig: str | None = None
     context: str | None = None
@@ -50,7 +55,9 @@ class Operator:
         self._options = options
         self._store = Store()
         self._queue: WorkQueue[Key] = WorkQueue()
-        self._reconciler = Reconciler(client, self._store, GKEReader())
+        gke = GKEReader(fresh_seconds=options.google_seconds)
+        lustre = LustreReader(fresh_seconds=options.google_seconds)
+        self._reconciler = Reconciler(client, self._store, gke, lustre)
         self._unverified: set[Key] = set()
         self._all_verified = asyncio.Event()
         self._started = time.monotonic()

@@ -1,8 +1,7 @@
 """One pool, once: observe, plan, carry out, report."""
 
 import logging
-from collections.abc import Callable
-from dataclasses import replace
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from typing import Any
 
@@ -13,14 +12,16 @@ from kvtier.api.names import FINALIZER
 from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
 from kvtier.control import events
 from kvtier.control.applier import Applier
+from kvtier.control.lustre import LustreCaller
+from kvtier.control.observer import Observer
 from kvtier.control.store import Key, Store
-from kvtier.facts import secrets
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.model import Facts, Observed
+from kvtier.facts.lustre import LustreReader
+from kvtier.facts.model import Observed
 from kvtier.kube.client import POOL, KubeClient, Object
 from kvtier.plan.failures import with_failures
 from kvtier.plan.model import Plan
-from kvtier.plan.notices import notices
+from kvtier.plan.notices import Notice, notices
 from kvtier.plan.orphans import orphans
 from kvtier.plan.plan import plan
 
@@ -31,12 +32,18 @@ class Reconciler:
     """Brings one pool to what its spec says, as often as it is asked to."""
 
     def __init__(
-        self, client: KubeClient, store: Store, gke: GKEReader, clock: Callable[[], str] | None = None
+        self,
+        client: KubeClient,
+        store: Store,
+        gke: GKEReader,
+        lustre: LustreReader,
+        clock: Callable[[], str] | None = None,
     ) -> None:
         self._client = client
         self._store = store
-        self._gke = gke
+        self._observer = Observer(client, store, gke, lustre)
         self._applier = Applier(client, store)
+        self._caller = LustreCaller(lustre)
         self._clock = clock or utc_now
 
     async def reconcile(self, key: Key) -> float | None:
@@ -56,36 +63,33 @@ class Reconciler:
 
     async def _reconcile(self, pool: KVCachePool, raw: Object) -> float | None:
         now = self._clock()
-        observed = await self._observe(pool)
+        observed = await self._observer.observe(pool, now)
         wanted = plan(pool, observed, now)
         if wanted.finalizer:
             await self._hold(pool, raw)
         refused = await self._applier.carry_out(wanted, pool.namespace, observed.children)
-        after = self._replan(pool, observed, wanted, now)
+        called = await self._caller.carry_out(wanted.calls)
+        after = await self._replan(pool, observed, wanted, called, now)
         if after.status is not None:
             # A conflict says only that somebody was faster, and is gone with the next attempt.
             failures = [failure for failure, error in refused if error.status != 409]
             status = with_failures(after.status, failures, pool.status, now)
-            await self._report(pool, raw, status, now)
+            await self._report(pool, status, now, wanted.notices)
         if refused:
             raise max((error for _, error in refused), key=lambda error: error.retry_after or 0.0)
         if not wanted.finalizer:
             await self._release(pool, raw, wanted, now)
-        return after.requeue_after if after.applies == wanted.applies else 0.0
+        more = any(one not in wanted.applies for one in after.applies)
+        return 0.0 if more else after.requeue_after
 
-    def _replan(self, pool: KVCachePool, observed: Observed, wanted: Plan, now: str) -> Plan:
-        """The plan after the writes: their answers are in the store, so their events will bring nothing new."""
+    async def _replan(
+        self, pool: KVCachePool, observed: Observed, wanted: Plan, called: bool, now: str
+    ) -> Plan:
+        """The plan after the effects: their answers are known here, so their events will bring nothing new."""
         children = self._store.children(Key(pool.namespace, pool.name))
-        unchanged = children == observed.children
-        return wanted if unchanged else plan(pool, replace(observed, children=children), now)
-
-    async def _observe(self, pool: KVCachePool) -> Observed:
-        facts = Facts(
-            cluster=self._store.cluster(),
-            gke=await self._gke.read(pool.spec.cluster),
-            secrets=await secrets.read(self._client, pool),
-        )
-        return Observed(facts, self._store.children(Key(pool.namespace, pool.name)))
+        if children == observed.children and not called:
+            return wanted
+        return plan(pool, await self._observer.again(pool, observed), now)
 
     async def _hold(self, pool: KVCachePool, raw: Object) -> None:
         if not _held(raw) and not pool.deleting:
@@ -101,15 +105,20 @@ class Reconciler:
             await events.record(self._client, pool, notice, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
 
-    async def _report(self, pool: KVCachePool, raw: Object, status: PoolStatus, now: str) -> None:
-        """The one status write, made only if the status is not already this one; Events follow it."""
-        document = status.model_dump(by_alias=True, exclude_none=True)
-        if raw.get("status") == document:
-            return
-        self._store.put(
-            POOL.kind, await self._client.patch_status(POOL, _identity(pool) | {"status": document})
-        )
-        for notice in notices(pool.status, status):
+    async def _report(
+        self, pool: KVCachePool, status: PoolStatus, now: str, others: Sequence[Notice] = ()
+    ) -> None:
+        """The one status write, made only if the status is not already this one; Events follow it.
+
+        Compared by meaning: of a list that becomes empty, the API server keeps nothing.
+        """
+        told = list(others)
+        if pool.status != status:
+            document = status.model_dump(by_alias=True, exclude_none=True)
+            written = await self._client.patch_status(POOL, _identity(pool) | {"status": document})
+            self._store.put(POOL.kind, written)
+            told += notices(pool.status, status)
+        for notice in told:
             await events.record(self._client, pool, notice, now)
 
     async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
@@ -130,7 +139,7 @@ class Reconciler:
             models=pool.status.models,
             models_ready=pool.status.models_ready,
         )
-        await self._report(pool, raw, status, now)
+        await self._report(pool, status, now)
 
     async def _sweep(self, key: Key) -> None:
         """Remove what a pool that is gone has left cluster-wide; ownerReferences see to the rest."""

@@ -7,7 +7,7 @@ import time
 from kvtier.api.names import LABEL_MANAGED_BY
 from kvtier.control.queue import WorkQueue
 from kvtier.control.store import Key, Store
-from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, ApiError, KubeClient, Object, Resource
+from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, VOLUME, ApiError, KubeClient, Object, Resource
 
 logger = logging.getLogger(__name__)
 
@@ -51,7 +51,7 @@ class Resync:
         """One LIST per kind. Every pool is looked at afterwards, changed or not."""
         started = time.monotonic()
         self._store.set_version(await self._client.server_version())
-        for resource in (*CLUSTER_FACTS, *CHILDREN):
+        for resource in (*CLUSTER_FACTS, *CHILDREN, VOLUME):
             self._store.replace(resource.kind, await self._list(resource))
         pools = await self._list(POOL)
         self._store.replace(POOL.kind, pools)

@@ -14,9 +14,9 @@ from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
 from kvtier.control.stateless import NoDiffs, NoProgress
 from kvtier.control.store import Key, Store
-from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, Resource
+from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, VOLUME, Resource
 
-_WATCHED = (POOL, *CHILDREN, *CLUSTER_FACTS)
+_WATCHED = (POOL, VOLUME, *CHILDREN, *CLUSTER_FACTS)
 # kopf has a task per object until it was quiet for this long, and the task holds on to the object. Small pages
 # let the tasks of one page end before the next comes: both bound the memory that a start with many pools takes.
 _IDLE_SECONDS = 0.5

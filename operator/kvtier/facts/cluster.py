@@ -2,13 +2,15 @@
 
 from collections.abc import Iterable
 
-from kvtier.facts.model import LUSTRE_DRIVER, Cluster, Node, Object
+from kvtier.api import quantities
+from kvtier.facts.model import Cluster, Node
+from kvtier.facts.objects import LUSTRE_DRIVER, Object
 
 
 def node(obj: Object) -> Node:
     """What matters of a Node; heartbeats do not change it."""
-    info = obj.get("status", {}).get("nodeInfo", {})
-    conditions = obj.get("status", {}).get("conditions", [])
+    status = obj.get("status", {})
+    info, conditions = status.get("nodeInfo", {}), status.get("conditions", [])
     return Node(
         name=obj["metadata"]["name"],
         labels=obj["metadata"].get("labels", {}),
@@ -16,7 +18,16 @@ def node(obj: Object) -> Node:
         os_image=info.get("osImage", ""),
         architecture=info.get("architecture", ""),
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
+        ephemeral_storage=_size(status.get("allocatable", {}).get("ephemeral-storage", "0")),
     )
+
+
+def _size(quantity: str) -> int:
+    """Bytes; 0 where a quantity is not written as kubelets do."""
+    try:
+        return quantities.parse(quantity)
+    except ValueError:
+        return 0
 
 
 class Parts:

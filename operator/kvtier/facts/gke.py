@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from kvtier.api.v1alpha1 import Cluster
 from kvtier.facts.model import GKECluster
-from kvtier.gcp import container
+from kvtier.gcp import container, errors
 
 logger = logging.getLogger(__name__)
 
@@ -39,9 +39,13 @@ class GKEReader:
     """
 
     def __init__(
-        self, clock: Callable[[], float] = time.monotonic, patience: float = _PATIENCE_SECONDS
+        self,
+        clock: Callable[[], float] = time.monotonic,
+        patience: float = _PATIENCE_SECONDS,
+        fresh_seconds: float = _FRESH_SECONDS,
     ) -> None:
         self._clock = clock
+        self._fresh_seconds = fresh_seconds
         self.patience = patience
         self._known: dict[Cluster, _Known] = {}
         self._asking: dict[Cluster, asyncio.Task[None]] = {}
@@ -68,13 +72,13 @@ class GKEReader:
     async def _refresh(self, cluster: Cluster) -> None:
         try:
             facts = await _ask(cluster)
-        except container.GKEError as error:
+        except errors.GoogleError as error:
             self._known[cluster] = self._after_failure(cluster, error)
             return
         now = self._clock()
-        self._known[cluster] = _Known(facts, now + _FRESH_SECONDS, now + _TRUSTED_SECONDS)
+        self._known[cluster] = _Known(facts, now + self._fresh_seconds, now + _TRUSTED_SECONDS)
 
-    def _after_failure(self, cluster: Cluster, error: container.GKEError) -> _Known:
+    def _after_failure(self, cluster: Cluster, error: errors.GoogleError) -> _Known:
         now, hint = self._clock(), _hint(cluster, error)
         logger.warning("%s", hint)
         known = self._known.get(cluster)
@@ -85,28 +89,30 @@ class GKEReader:
 
 async def _ask(cluster: Cluster) -> GKECluster:
     found = await container.get_cluster(cluster.project, cluster.location, cluster.name)
+    driver = found.addons_config.lustre_csi_driver_config
     return GKECluster(
         network=found.network_config.network or None,
         version=found.current_master_version or None,
-        lustre_addon=found.addons_config.lustre_csi_driver_config.enabled,
+        lustre_addon=driver.enabled,
+        legacy_port=driver.enable_legacy_lustre_port,
     )
 
 
-def _hint(cluster: Cluster, error: container.GKEError) -> str:
+def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
     """What went wrong, and what to do about it. The same for the same failure: it ends up in a status."""
     where = f"projects/{cluster.project}/locations/{cluster.location}/clusters/{cluster.name}"
     match error:
-        case container.NoCredentialsError():
+        case errors.NoCredentialsError():
             return (
                 f"the GKE API cannot be asked about {where} ({error}): give kvtier's service account credentials "
                 "through Workload Identity, with roles/container.clusterViewer"
             )
-        case container.NoAnswerError():
+        case errors.NoAnswerError():
             return (
                 f"the GKE API does not answer about {where} ({error}): let kvtier reach it (egress, DNS, proxy, "
                 f"{container.ENDPOINT_VARIABLE}); it is asked again"
             )
-        case container.BadAnswerError():
+        case errors.BadAnswerError():
             return (
                 f"what answers about {where} is not the GKE API ({error}): check proxies and "
                 f"{container.ENDPOINT_VARIABLE}; it is asked again"
@@ -114,7 +120,7 @@ def _hint(cluster: Cluster, error: container.GKEError) -> str:
     return _refusal(where, error)
 
 
-def _refusal(where: str, error: container.GKEError) -> str:
+def _refusal(where: str, error: errors.GoogleError) -> str:
     match error.code:
         case 400 | 404:
             return f"the GKE API knows no {where}: correct spec.cluster (a regional cluster's location is its region)"

@@ -2,19 +2,19 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from kvtier.api.placement import ZONE
-
-Object = Mapping[str, Any]
-
-LUSTRE_DRIVER = "lustre.csi.storage.gke.io"
-"""Name of the driver and of its CSIDriver object (GoogleCloudPlatform/lustre-csi-driver)."""
+from kvtier.facts.neighbours import Neighbour
+from kvtier.facts.objects import Object
+from kvtier.facts.volumes import Volumes
 
 
 @dataclass(frozen=True)
 class Node:
-    """What matters about one node; equal values mean that no pool needs another look."""
+    """What matters about one node; equal values mean that no pool needs another look.
+
+    `ephemeral_storage` is what its Pods may use, in bytes; 0 while the node does not tell.
+    """
 
     name: str
     labels: Mapping[str, str]
@@ -22,6 +22,7 @@ class Node:
     os_image: str
     architecture: str
     ready: bool
+    ephemeral_storage: int = 0
 
     @property
     def zone(self) -> str | None:
@@ -45,12 +46,102 @@ class Cluster:
 
 @dataclass(frozen=True)
 class GKECluster:
-    """What the GKE API says of the cluster, or why it says nothing (`error`, a sentence with the way out)."""
+    """What the GKE API says of the cluster, or why it says nothing (`error`, a sentence with the way out).
+
+    `legacy_port` is whether its nodes speak to Lustre at port 6988 instead of 988.
+    """
 
     network: str | None = None
     version: str | None = None
     lustre_addon: bool | None = None
+    legacy_port: bool | None = None
     error: str | None = None
+
+
+@dataclass(frozen=True)
+class Window:
+    """A maintenance that Google has scheduled; RFC 3339 times."""
+
+    start: str
+    end: str
+
+
+@dataclass(frozen=True)
+class Instance:
+    """A Managed Lustre instance as the Lustre API tells it.
+
+    `name` is projects/P/locations/ZONE/instances/ID, `throughput` is in MBps per TiB (0: Dynamic tier),
+    `capacity` in bytes. `address` and `filesystem` are where it is mounted from; the address is empty while
+    it is being created. `legacy_port` is whether it listens at 6988 (made with gke-support-enabled).
+    `kms_key` is empty where Google's own key encrypts it.
+    """
+
+    name: str
+    state: str
+    capacity: int
+    throughput: int
+    filesystem: str
+    network: str
+    address: str = ""
+    reason: str = ""
+    created: str = ""
+    labels: Mapping[str, str] = field(default_factory=dict)
+    legacy_port: bool = False
+    window: Window | None = None
+    kms_key: str = ""
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Objects and bytes of a transfer so far."""
+
+    found: int = 0
+    copied: int = 0
+    skipped: int = 0
+    failed: int = 0
+    bytes_found: int = 0
+    bytes_copied: int = 0
+    bytes_skipped: int = 0
+    bytes_failed: int = 0
+
+
+@dataclass(frozen=True)
+class Operation:
+    """A long-running operation of the Lustre API, or the refusal to start it.
+
+    `name` is empty while the request that starts it is under way, and when it was refused. `code` is the
+    canonical error code in CamelCase, such as ResourceExhausted, empty unless it failed. `problems` are the
+    first errors of a transfer, one sentence each.
+    """
+
+    name: str = ""
+    done: bool = False
+    code: str = ""
+    message: str = ""
+    counters: Counters | None = None
+    problems: tuple[str, ...] = ()
+
+
+ASKING = "the Lustre API is being asked"
+"""How the error begins before the first answer."""
+
+
+@dataclass(frozen=True)
+class LustreFacts:
+    """What the Lustre API says of a pool's instance.
+
+    `instance` is None when it does not exist, or when `error` says why that cannot be told. `operations` are
+    by request id: those that the pool's status names, and those that this process has started.
+    """
+
+    instance: Instance | None = None
+    error: str | None = None
+    operations: Mapping[str, Operation] = field(default_factory=dict)
+
+    @property
+    def pending(self) -> bool:
+        """Whether the API has not answered yet, since this process began."""
+        return self.error is not None and self.error.startswith(ASKING)
 
 
 @dataclass(frozen=True)
@@ -67,14 +158,41 @@ class Facts:
     cluster: Cluster = Cluster()
     gke: GKECluster | None = None
     secrets: Secrets = Secrets()
+    lustre: LustreFacts | None = None
+    volumes: Volumes = field(default_factory=Volumes)
+    neighbours: tuple[Neighbour, ...] = ()
+
+
+@dataclass(frozen=True)
+class News:
+    """What Kubernetes Events tell about one object: each message of a reason once, with its times (RFC 3339).
+
+    `first` is when it was first seen, `last` when it was seen last.
+    """
+
+    kind: str
+    name: str
+    reason: str
+    message: str
+    type: str = "Normal"
+    first: str = ""
+    last: str = ""
+    count: int = 1
 
 
 @dataclass(frozen=True)
 class Observed:
-    """A pool's surroundings at one moment: facts, and its children by (kind, name)."""
+    """A pool's surroundings at one moment: facts, its children by (kind, name), and what happened to them.
+
+    `claim_news` and `pod_news` are Events about the shared tier's claim and about the pool's Pods, the newest
+    first; they are read only while something is awaited. `holders` are the Pods that keep a deleted claim.
+    """
 
     facts: Facts = Facts()
     children: Mapping[tuple[str, str], Object] = field(default_factory=dict)
+    claim_news: tuple[News, ...] = ()
+    pod_news: tuple[News, ...] = ()
+    holders: tuple[str, ...] = ()
 
     def child(self, kind: str, name: str) -> Object | None:
         return self.children.get((kind, name))

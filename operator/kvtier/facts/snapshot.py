@@ -1,17 +1,89 @@
 """The facts of a cluster at one moment, for commands that do not watch."""
 
-from kvtier.api.v1alpha1 import KVCachePool
+from collections.abc import Sequence
+
+from pydantic import ValidationError
+
+from kvtier.api import identity, names
+from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts import secrets
 from kvtier.facts.cluster import Parts
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.model import Facts
-from kvtier.kube.client import CLUSTER_FACTS, KubeClient
+from kvtier.facts.lustre import LustreReader
+from kvtier.facts.model import Cluster, Facts
+from kvtier.facts.neighbours import Neighbourhood, neighbour, parsed
+from kvtier.facts.objects import Object
+from kvtier.facts.volumes import Volumes, volume
+from kvtier.kube.client import CLUSTER_FACTS, POOL, VOLUME, KubeClient
 
 
-async def read(client: KubeClient, pool: KVCachePool) -> Facts:
-    """All that the checks look at, in a handful of reads. Raises ApiError."""
+async def read(
+    client: KubeClient,
+    pools: Sequence[KVCachePool],
+    gke: GKEReader | None = None,
+    lustre: LustreReader | None = None,
+) -> list[tuple[KVCachePool, Facts]]:
+    """Every pool as it would be if it were applied, and all that the checks look at. Raises ApiError."""
+    gke, lustre = gke or GKEReader(), lustre or LustreReader()
+    cluster, volumes = await _cluster(client), await _volumes(client)
+    stored = {_name(obj): obj for obj in await client.list(POOL) or []}
+    applied = [_applied(pool, stored.get((pool.namespace, pool.name))) for pool in pools]
+    around = _around(stored, applied, volumes)
+    found = []
+    for pool in applied:
+        seen = await lustre.ask(identity.instance(pool))
+        filesystem = seen.instance.filesystem if seen and seen.instance else ""
+        facts = Facts(
+            cluster=cluster,
+            gke=await gke.read(pool.spec.cluster),
+            secrets=await secrets.read(client, pool),
+            lustre=seen,
+            volumes=volumes,
+            neighbours=around.of((pool.namespace, pool.name), filesystem),
+        )
+        found.append((pool, facts))
+    return found
+
+
+async def _cluster(client: KubeClient) -> Cluster:
     parts = Parts()
     parts.set_version(await client.server_version())
     for resource in CLUSTER_FACTS:
         parts.replace(resource.kind, await client.list(resource) or [])
-    return Facts(parts.cluster(), await GKEReader().read(pool.spec.cluster), await secrets.read(client, pool))
+    return parts.cluster()
+
+
+async def _volumes(client: KubeClient) -> Volumes:
+    found = [volume(obj) for obj in await client.list(VOLUME) or []]
+    return Volumes({one.name: one for one in found if one})
+
+
+def _around(
+    stored: dict[tuple[str, str], Object], applied: Sequence[KVCachePool], volumes: Volumes
+) -> Neighbourhood:
+    """The pools of the cluster, and over them those that are checked."""
+    known = {
+        **{name: parsed(obj) for name, obj in stored.items()},
+        **{(pool.namespace, pool.name): neighbour(pool) for pool in applied},
+    }
+    around = Neighbourhood()
+    for (namespace, name), one in known.items():
+        around.put((namespace, name), one)
+        for mounted in volumes.by_claim.get((namespace, names.claim(name)), ()):
+            around.mounts((namespace, name), mounted.filesystem)
+    return around
+
+
+def _applied(pool: KVCachePool, stored: Object | None) -> KVCachePool:
+    """The pool with the identity and the status that its namesake in the cluster has."""
+    if stored is None:
+        return pool
+    try:
+        status = PoolStatus.model_validate(stored.get("status") or {})
+    except ValidationError:
+        status = PoolStatus()
+    return pool.model_copy(update={"metadata": dict(stored["metadata"]), "status": status})
+
+
+def _name(obj: Object) -> tuple[str, str]:
+    return obj["metadata"]["namespace"], obj["metadata"]["name"]

@@ -62,14 +62,14 @@ class AioClient:
         return await self._optional("GET", resource.path(namespace, name), headers=_METADATA)
 
     async def list(
-        self, resource: Resource, namespace: str | None = None, selector: str = ""
+        self, resource: Resource, namespace: str | None = None, selector: str = "", fields: str = ""
     ) -> list[Object] | None:
         objects: list[Object] = []
         names = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
         }  # a list leaves them out of its items
-        query = {"limit": str(_PAGE), "labelSelector": selector}
+        query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields}
         while True:
             page = await self._optional("GET", f"{resource.path(namespace)}?{urlencode(query)}")
             if page is None:
@@ -97,7 +97,10 @@ class AioClient:
         return await self._apply(resource, manifest, "/status", FIELD_MANAGER)
 
     async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
-        body = {"preconditions": {"uid": uid}} if uid else {}
+        # Said, because the default for Jobs is to leave their Pods.
+        body: dict[str, Any] = {"propagationPolicy": "Background"}
+        if uid:
+            body["preconditions"] = {"uid": uid}
         try:
             await self._request("DELETE", resource.path(namespace, name), body)
         except ApiError as error:

@@ -38,7 +38,11 @@ CHILDREN = (
     Resource("cloud.google.com", "v1", "computeclasses", "ComputeClass", namespaced=False),
     Resource("apps", "v1", "deployments", "Deployment", namespaced=True),
     Resource("", "v1", "services", "Service", namespaced=True),
+    Resource("batch", "v1", "jobs", "Job", namespaced=True),
 )
+VOLUME = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+"""Watched whole, because the driver's own volumes carry no label of kvtier's."""
+
 CLUSTER_FACTS = (
     Resource("", "v1", "nodes", "Node", namespaced=False),
     Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False),
@@ -47,7 +51,7 @@ CLUSTER_FACTS = (
 SECRET = Resource("", "v1", "secrets", "Secret", namespaced=True)
 LEASE = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 EVENT = Resource("", "v1", "events", "Event", namespaced=True)
-VOLUME = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
+POD = Resource("", "v1", "pods", "Pod", namespaced=True)
 BY_KIND = {resource.kind: resource for resource in (POOL, *CHILDREN, *CLUSTER_FACTS, SECRET, EVENT, VOLUME)}
 
 
@@ -72,9 +76,12 @@ class KubeClient(Protocol):
         """The object's metadata only, or None."""
 
     async def list(
-        self, resource: Resource, namespace: str | None = None, selector: str = ""
+        self, resource: Resource, namespace: str | None = None, selector: str = "", fields: str = ""
     ) -> list[Object] | None:
-        """All objects, page by page, each with apiVersion and kind; None when the resource is not served."""
+        """All objects, page by page, each with apiVersion and kind; None when the resource is not served.
+
+        `selector` is over labels, `fields` over fields, both in the syntax of kubectl.
+        """
 
     async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Object:
         """Server-side apply by a field manager of kvtier's, taking over fields that others set."""

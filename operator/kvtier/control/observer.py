@@ -1,0 +1,52 @@
+"""A pool's surroundings at one moment, from the store and from what has to be asked for."""
+
+from dataclasses import replace
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.control.store import Key, Store
+from kvtier.facts import news, secrets
+from kvtier.facts.gke import GKEReader
+from kvtier.facts.lustre import LustreReader
+from kvtier.facts.model import Facts, LustreFacts, Observed
+from kvtier.kube.client import KubeClient
+from kvtier.plan.lustre.identity import instance_name
+
+
+class Observer:
+    """Puts together what the planner looks at."""
+
+    def __init__(self, client: KubeClient, store: Store, gke: GKEReader, lustre: LustreReader) -> None:
+        self._client = client
+        self._store = store
+        self._gke = gke
+        self._lustre = lustre
+
+    async def observe(self, pool: KVCachePool, now: str) -> Observed:
+        """Everything, asked anew where the store cannot know. Raises ApiError."""
+        key = Key(pool.namespace, pool.name)
+        facts = Facts(
+            cluster=self._store.cluster(),
+            gke=await self._gke.read(pool.spec.cluster),
+            secrets=await secrets.read(self._client, pool),
+            volumes=self._store.volumes(),
+        )
+        seen = await self.again(pool, Observed(facts, self._store.children(key)))
+        heard = await news.read(self._client, pool, seen, now)
+        return replace(seen, claim_news=heard.claim_news, pod_news=heard.pod_news, holders=heard.holders)
+
+    async def again(self, pool: KVCachePool, seen: Observed) -> Observed:
+        """`seen` with what kvtier's own writes and calls have changed since."""
+        key = Key(pool.namespace, pool.name)
+        fresh = replace(seen, children=self._store.children(key))
+        lustre, volumes = await self._ask(pool, fresh), self._store.volumes()
+        filesystem = lustre.instance.filesystem if lustre and lustre.instance else ""
+        neighbours = self._store.neighbours(key, filesystem)
+        return replace(
+            fresh, facts=replace(fresh.facts, volumes=volumes, lustre=lustre, neighbours=neighbours)
+        )
+
+    async def _ask(self, pool: KVCachePool, seen: Observed) -> LustreFacts | None:
+        unfinished = {
+            one.request_id: one.name or "" for one in pool.status.operations if one.state == "Running"
+        }
+        return await self._lustre.read(instance_name(pool, seen), unfinished)

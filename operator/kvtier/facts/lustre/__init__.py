@@ -1,0 +1,5 @@
+"""What the Managed Lustre API says of instances, remembered for a while."""
+
+from kvtier.facts.lustre.reader import LustreReader
+
+__all__ = ["LustreReader"]

@@ -1,0 +1,93 @@
+"""The Lustre volumes of the cluster, whoever made them."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import TypeVar
+
+from kvtier.api import quantities
+from kvtier.facts.objects import LUSTRE_DRIVER, Object
+
+_K = TypeVar("_K")
+
+
+@dataclass(frozen=True)
+class Volume:
+    """A PersistentVolume of the Lustre driver.
+
+    `handle` is PROJECT/ZONE/INSTANCE, `capacity` in bytes. `claim` is (namespace, name) of the claim that it
+    is reserved for, `claim_uid` that claim's identity, empty while nobody is bound to it. `message` is why it is
+    in its phase, of which Failed means that the driver could not delete it. `version` is the resourceVersion.
+    """
+
+    name: str
+    uid: str
+    handle: str
+    filesystem: str = ""
+    address: str = ""
+    storage_class: str = ""
+    phase: str = "Pending"
+    capacity: int = 0
+    reclaim: str = ""
+    claim: tuple[str, str] | None = None
+    claim_uid: str = ""
+    deleting: bool = False
+    message: str = ""
+    version: str = field(default="", compare=False)
+
+    @property
+    def instance(self) -> str:
+        """Full name of the instance, empty where the handle is none of the driver's."""
+        parts = self.handle.split("/")
+        if len(parts) != 3:
+            return ""
+        project, zone, name = parts
+        return f"projects/{project}/locations/{zone}/instances/{name.partition(':')[0]}"
+
+
+@dataclass(frozen=True)
+class Volumes:
+    """All Lustre volumes, by name, by claim and by file system."""
+
+    by_name: Mapping[str, Volume] = field(default_factory=dict)
+
+    @cached_property
+    def by_claim(self) -> Mapping[tuple[str, str], tuple[Volume, ...]]:
+        return _grouped((v.claim, v) for v in self.by_name.values() if v.claim)
+
+    @cached_property
+    def by_filesystem(self) -> Mapping[str, tuple[Volume, ...]]:
+        return _grouped((v.filesystem, v) for v in self.by_name.values() if v.filesystem)
+
+
+def _grouped(pairs: Iterable[tuple[_K, Volume]]) -> Mapping[_K, tuple[Volume, ...]]:
+    groups: defaultdict[_K, list[Volume]] = defaultdict(list)
+    for key, volume in pairs:
+        groups[key].append(volume)
+    return {key: tuple(found) for key, found in groups.items()}
+
+
+def volume(obj: Object) -> Volume | None:
+    """What matters of a PersistentVolume; None for those of other drivers."""
+    spec, source = obj["spec"], obj["spec"].get("csi") or {}
+    if source.get("driver") != LUSTRE_DRIVER:
+        return None
+    reserved, attributes = spec.get("claimRef") or {}, source.get("volumeAttributes") or {}
+    named = (reserved.get("namespace", ""), reserved.get("name", ""))
+    return Volume(
+        name=obj["metadata"]["name"],
+        uid=obj["metadata"].get("uid", ""),
+        handle=source.get("volumeHandle", ""),
+        filesystem=attributes.get("filesystem", ""),
+        address=attributes.get("ip", ""),
+        storage_class=spec.get("storageClassName", ""),
+        phase=obj.get("status", {}).get("phase", "Pending"),
+        capacity=quantities.parse(spec.get("capacity", {}).get("storage", "0")),
+        reclaim=spec.get("persistentVolumeReclaimPolicy", ""),
+        claim=named if all(named) else None,
+        claim_uid=reserved.get("uid", ""),
+        deleting="deletionTimestamp" in obj["metadata"],
+        message=obj.get("status", {}).get("message", ""),
+        version=obj["metadata"].get("resourceVersion", ""),
+    )
