@@ -5,11 +5,13 @@ from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import (
     capacity,
     credentials,
+    filesystem,
     gke_version,
     local_ssd,
     lustre_driver,
     network,
     node_image,
+    port,
     zone,
 )
 from kvtier.facts.model import Facts
@@ -20,6 +22,8 @@ CHECKS = (
     node_image.check,
     zone.check,
     network.check,
+    port.check,
+    filesystem.check,
     capacity.check,
     local_ssd.check,
     credentials.check,

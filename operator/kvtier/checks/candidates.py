@@ -2,7 +2,9 @@
 
 from kvtier.api.placement import fits
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts import versions
 from kvtier.facts.model import Facts, Node
+from kvtier.facts.versions import GKEVersion
 
 
 def candidates(pool: KVCachePool, facts: Facts) -> list[Node]:
@@ -14,3 +16,9 @@ def names(nodes: list[Node], limit: int = 3) -> str:
     """A readable list of node names that stays short with 500 nodes."""
     shown = ", ".join(node.name for node in nodes[:limit])
     return shown if len(nodes) <= limit else f"{shown} and {len(nodes) - limit} more"
+
+
+def control_plane(facts: Facts) -> GKEVersion | None:
+    """The control plane's version; from the GKE API, where the API server does not name it as GKE does."""
+    told = facts.gke.version if facts.gke else None
+    return versions.parse(facts.cluster.version) or (versions.parse(told) if told else None)

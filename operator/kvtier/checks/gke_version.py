@@ -2,8 +2,8 @@
 
 from kvtier.api.conditions import GKE_VERSION_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.candidates import candidates, names
+from kvtier.api.v1alpha1 import KVCachePool, LustreTier
+from kvtier.checks.candidates import candidates, control_plane, names
 from kvtier.facts import versions
 from kvtier.facts.model import Facts, Node
 from kvtier.facts.versions import GKEVersion
@@ -15,7 +15,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Versions against the gates of `data/gke_versions.yaml`; only Lustre has any."""
     if pool.spec.tiers.lustre is None:
         return true(GKE_VERSION_SUPPORTED, "NoGate", "the pool uses nothing that needs a certain GKE version")
-    running = versions.parse(facts.cluster.version) or _from_gke(facts)
+    running = control_plane(facts)
     if running is None:
         return unknown(
             GKE_VERSION_SUPPORTED,
@@ -30,21 +30,12 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     )
 
 
-def _from_gke(facts: Facts) -> GKEVersion | None:
-    """The version that the GKE API tells, for an API server that does not name its own as GKE does."""
-    return versions.parse(facts.gke.version) if facts.gke and facts.gke.version else None
-
-
 def _control_plane(pool: KVCachePool, running: GKEVersion) -> Condition | None:
     """The first reason why the control plane's version is not enough, or None."""
-    broken, fixed = versions.defect("lustreTierParameter")
-    needs = [(versions.gate("lustreDriver"), "the managed Lustre CSI driver")]
-    if broken <= running < fixed:
-        needs.append((fixed, "creating Lustre volumes (broken in this release by a known bug)"))
-    assert pool.spec.tiers.lustre is not None
-    if pool.spec.tiers.lustre.capacity.bytes < _SMALL:
-        needs.append((versions.gate("lustre9000Gi"), "a Lustre instance below 18000Gi"))
-    for gate, what in needs:
+    lustre = pool.spec.tiers.lustre
+    assert lustre is not None
+    made = _made_by_driver(lustre, running) if lustre.provisioner == "CSI" else []
+    for gate, what in [(versions.gate("lustreDriver"), "the managed Lustre CSI driver"), *made]:
         if running < gate:
             return false(
                 GKE_VERSION_SUPPORTED,
@@ -53,6 +44,17 @@ def _control_plane(pool: KVCachePool, running: GKEVersion) -> Condition | None:
                 "gcloud container clusters upgrade CLUSTER --master",
             )
     return None
+
+
+def _made_by_driver(lustre: LustreTier, running: GKEVersion) -> list[tuple[GKEVersion, str]]:
+    """What an instance needs that the driver makes; others are only mounted by it."""
+    broken, fixed = versions.defect("lustreTierParameter")
+    needs = []
+    if broken <= running < fixed:
+        needs.append((fixed, "creating Lustre volumes (broken in this release by a known bug)"))
+    if lustre.size < _SMALL:
+        needs.append((versions.gate("lustre9000Gi"), "a Lustre instance below 18000Gi"))
+    return needs
 
 
 def _nodes(nodes: list[Node]) -> Condition | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from kvtier.api.conditions import LOCAL_SSD_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks.candidates import candidates
 from kvtier.data import table
 from kvtier.facts.model import Facts
 
@@ -42,7 +43,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             "FixedDiskCount",
             f"{nodes.machine_type} always has {disks.count} Local SSDs: leave nodePool.localSSDCount out",
         )
-    return _room(pool, disks.count)
+    return _room(pool, *_allocatable(pool, facts, disks.count))
 
 
 def pods_per_node(pool: KVCachePool) -> int:
@@ -51,19 +52,37 @@ def pods_per_node(pool: KVCachePool) -> int:
     return pool.spec.node_pool.accelerator.count // smallest
 
 
-def _room(pool: KVCachePool, disks: int) -> Condition:
-    machine, tier = table("machine_types"), pool.spec.tiers.local_ssd
+def _room(pool: KVCachePool, allocatable: int, whose: str) -> Condition:
+    """An emptyDir is charged with all that its Pods hold on the node's disks, and its Pods are evicted for it."""
+    tier, pods = pool.spec.tiers.local_ssd, pods_per_node(pool)
     assert tier is not None
-    usable = int(disks * machine["diskGib"] * machine["usable"]) * GIB
-    pods = pods_per_node(pool)
-    if pods * tier.capacity.bytes > usable:
+    beside = table("machine_types")["besideGibPerGPU"] * pool.spec.node_pool.accelerator.count * GIB
+    wants = f"{pods} x {tier.capacity} and {gib(beside)} beside it (model weights, logs)"
+    if pods * tier.capacity.bytes + beside > allocatable:
+        most = max(allocatable - beside, 0) // pods // GIB * GIB
         return false(
             LOCAL_SSD_SUPPORTED,
             "TooLarge",
-            f"{pods} x {tier.capacity} on every node is more than the {gib(usable)} that {disks} Local SSDs leave "
-            f"for them: at most {gib(usable // pods // GIB * GIB)} per Pod",
+            f"{wants} are more than the {gib(allocatable)} that {whose}: at most {gib(most)} per Pod",
         )
-    return true(LOCAL_SSD_SUPPORTED, "Fits", f"{pods} x {tier.capacity} of {gib(usable)} on every node")
+    return true(LOCAL_SSD_SUPPORTED, "Fits", f"{wants} fit into the {gib(allocatable)} that {whose}")
+
+
+def _allocatable(pool: KVCachePool, facts: Facts, disks: int) -> tuple[int, str]:
+    """Bytes that the Pods of a node may use, and who says so: the smallest candidate, or else the machine type."""
+    told = [node for node in candidates(pool, facts) if node.ephemeral_storage]
+    if told:
+        smallest = min(told, key=lambda node: (node.ephemeral_storage, node.name))
+        return smallest.ephemeral_storage // GIB * GIB, f"node {smallest.name} has for Pods"
+    return _computed(disks), f"GKE leaves of {disks} Local SSDs for Pods"
+
+
+def _computed(disks: int) -> int:
+    machine = table("machine_types")
+    capacity = disks * machine["diskGib"] * machine["filesystem"]
+    reserved = machine["reservedGib"]
+    kept = reserved.get(disks, max(reserved.values()))
+    return int(capacity * (1 - machine["evictionShare"]) - kept) * GIB
 
 
 def _disks(machine_type: str | None, asked: int | None) -> _Disks | None:

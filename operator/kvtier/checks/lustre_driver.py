@@ -3,7 +3,8 @@
 from kvtier.api.conditions import LUSTRE_DRIVER_ENABLED, Condition, false, true, unknown
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates, names
-from kvtier.facts.model import LUSTRE_DRIVER, Facts, Node
+from kvtier.facts.model import Facts, Node
+from kvtier.facts.objects import LUSTRE_DRIVER
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:

@@ -10,7 +10,7 @@ _NETWORK = re.compile(r"(?:^|/)projects/(?P<project>[^/]+)/global/networks/(?P<n
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
-    """Compares the full network names; only the GKE API knows the cluster's."""
+    """Compares the full network names: only the GKE API knows the cluster's, the Lustre API an existing instance's."""
     lustre = pool.spec.tiers.lustre
     if lustre is None:
         return true(NETWORK_MATCHED, "NotNeeded", "the pool has no Lustre tier")
@@ -24,38 +24,56 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         return unknown(
             NETWORK_MATCHED, "GKEUnreachable", facts.gke.error or "the GKE API did not name a network"
         )
-    return _compare(lustre.network, facts.gke.network)
+    network = lustre.network or _existing(facts)
+    if not network:
+        return _unseen(str(lustre.instance), facts)
+    subject = "lustre.network is" if lustre.network else "the instance is in"
+    return _compare(network, facts.gke.network, subject)
 
 
-def _compare(wanted: str, actual: str) -> Condition:
+def _existing(facts: Facts) -> str:
+    return facts.lustre.instance.network if facts.lustre and facts.lustre.instance else ""
+
+
+def _unseen(instance: str, facts: Facts) -> Condition:
+    error = facts.lustre.error if facts.lustre else None
+    return unknown(
+        NETWORK_MATCHED, "InstanceNotSeen", error or f"the Lustre API does not tell the network of {instance}"
+    )
+
+
+def _compare(wanted: str, actual: str, subject: str) -> Condition:
     mine, theirs = _NETWORK.search(wanted), _NETWORK.search(actual)
     if mine is None or theirs is None:
+        api, named = ("Lustre", wanted) if theirs else ("GKE", actual)
         return unknown(
             NETWORK_MATCHED,
             "NetworkNotRecognised",
-            f"the GKE API names the network {actual!r}, which is not projects/PROJECT/global/networks/NETWORK",
+            f"the {api} API names the network {named!r}, which is not projects/PROJECT/global/networks/NETWORK",
         )
     if mine["name"] != theirs["name"]:
-        return _other(wanted, actual)
+        return _other(wanted, actual, subject)
     if mine["project"] == theirs["project"]:
         return true(NETWORK_MATCHED, "SameNetwork", f"cluster and Lustre are in {actual}")
     numbers = [one for one in (mine["project"], theirs["project"]) if one.isdigit()]
-    return _by_number(wanted, actual, numbers[0]) if len(numbers) == 1 else _other(wanted, actual)
+    if len(numbers) == 1:
+        return _by_number(wanted, actual, subject, numbers[0])
+    return _other(wanted, actual, subject)
 
 
-def _by_number(wanted: str, actual: str, number: str) -> Condition:
+def _by_number(wanted: str, actual: str, subject: str, number: str) -> Condition:
     return unknown(
         NETWORK_MATCHED,
         "ProjectNumber",
-        f"the cluster is in {actual}, lustre.network is {wanted}: one names its project by number, so they cannot "
+        f"the cluster is in {actual}, {subject} {wanted}: one names its project by number, so they cannot "
         f"be compared; gcloud projects describe {number} --format='value(projectId)' tells",
     )
 
 
-def _other(wanted: str, actual: str) -> Condition:
+def _other(wanted: str, actual: str, subject: str) -> Condition:
     return false(
         NETWORK_MATCHED,
         "OtherNetwork",
-        f"the cluster is in {actual}, lustre.network is {wanted}: nodes could not reach the instance; "
+        f"the cluster is in {actual}, {subject} {wanted}: nodes could not reach the instance; "
         "peered networks do not count",
     )

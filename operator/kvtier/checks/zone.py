@@ -13,11 +13,11 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if lustre is None:
         return true(ZONE_MATCHED, "NotNeeded", "the pool has no Lustre tier")
     allowed = zones(pool)
-    if lustre.zone not in allowed:
+    if lustre.located not in allowed:
         return false(
             ZONE_MATCHED,
             "ZoneMismatch",
-            f"nodePool.zones is {', '.join(allowed)}, the Lustre instance is in {lustre.zone}: add that zone",
+            f"nodePool.zones is {', '.join(allowed)}, the Lustre instance is in {lustre.located}: add that zone",
         )
     elsewhere = sorted(
         {node.zone or "?" for node in facts.cluster.nodes if fits(pool, node.labels, any_zone=True)}

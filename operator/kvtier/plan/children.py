@@ -11,7 +11,7 @@ from kvtier.plan.render import render
 
 
 def claim_name(pool: KVCachePool) -> str:
-    return names.derive(pool.name, "lustre")
+    return names.claim(pool.name)
 
 
 def model_name(pool: KVCachePool, model: ServedModel) -> str:
@@ -51,13 +51,15 @@ def mounts_lustre(deployment: Mapping[str, Any]) -> bool:
     return any(volume.get("name") == "lustre" for volume in volumes)
 
 
-def child(template: str, pool: KVCachePool, name: str, **values: Any) -> Manifest:
-    """A rendered child with the labels and annotations that every child has."""
+def child(
+    template: str, pool: KVCachePool, name: str, marks: Mapping[str, str] | None = None, **values: Any
+) -> Manifest:
+    """A rendered child with the labels and annotations that every child has, and `marks`, more annotations."""
     common = {
         "name": name,
         "namespace": pool.namespace,
         "labels": labels(pool.namespace, pool.name),
-        "annotations": {names.ANNOTATION_POOL: f"{pool.namespace}/{pool.name}"},
+        "annotations": {names.ANNOTATION_POOL: f"{pool.namespace}/{pool.name}", **(marks or {})},
     }
     manifest = render(template, **common, **values)
     annotations = manifest["metadata"]["annotations"]

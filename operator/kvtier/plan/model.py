@@ -1,12 +1,12 @@
 """The planner's answer: what to write, what to delete, what to report, when to look again."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, Literal
 
 from kvtier.api.conditions import Condition
-from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, TierStatus
-from kvtier.facts.model import Object
+from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
+from kvtier.facts.objects import Object
 from kvtier.plan.notices import Notice
 
 Manifest = dict[str, Any]
@@ -21,6 +21,21 @@ class Ref:
     uid: str = ""
 
 
+@dataclass(frozen=True)
+class Call:
+    """One request to the Lustre API that starts an operation.
+
+    `instance` is its full name, `request` the request id (a UUID), by which a repeat is harmless. `body` is,
+    for create and update, the Instance's fields in the API's JSON (only the changed ones in an update), for
+    import and export {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
+    """
+
+    verb: Literal["create", "update", "delete", "import", "export"]
+    instance: str
+    request: str
+    body: Mapping[str, Any] = field(default_factory=dict)
+
+
 def to_delete(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
     """References to these children, but for those that are going already."""
     return tuple(
@@ -32,22 +47,27 @@ def to_delete(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
 
 @dataclass(frozen=True)
 class Part:
-    """What one concern (storage, nodes, serving) contributes to a plan."""
+    """What one concern (storage, nodes, serving) contributes to a plan. `again` is in seconds, as in Plan."""
 
     applies: tuple[Manifest, ...] = ()
     conditions: tuple[Condition, ...] = ()
     tiers: tuple[TierStatus, ...] = ()
     models: tuple[ModelStatus, ...] = ()
     handovers: tuple[Manifest, ...] = ()
+    deletes: tuple[Ref, ...] = ()
+    calls: tuple[Call, ...] = ()
+    operations: tuple[OperationStatus, ...] = ()
+    notices: tuple[Notice, ...] = ()
+    again: float | None = None
 
 
 @dataclass(frozen=True)
 class Plan:
-    """Effects in order: finalizer, handovers, applies, deletes, status.
+    """Effects in order: finalizer, handovers, applies, deletes, calls, status.
 
     A handover is applied by another field manager, so that a field stays when kvtier's lets go of it.
     `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away;
-    `notices` are the Events that go with that.
+    `notices` are Events beside those that a change of the status brings.
     `requeue_after` is in seconds; None waits for the next event.
     """
 
@@ -58,6 +78,7 @@ class Plan:
     requeue_after: float | None = None
     notices: tuple[Notice, ...] = ()
     handovers: tuple[Manifest, ...] = ()
+    calls: tuple[Call, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -71,3 +92,8 @@ class Failure:
 
 
 Checks = Mapping[str, Condition]
+
+
+def soonest(*delays: float | None) -> float | None:
+    """The shortest of some waits in seconds, None when nobody waits."""
+    return min((delay for delay in delays if delay is not None), default=None)

@@ -8,12 +8,16 @@ from kvtier.facts.model import Observed
 from kvtier.plan.children import child
 from kvtier.plan.gates import NODES, blockers
 from kvtier.plan.model import Checks, Manifest, Part
+from kvtier.plan.starting import capacity_unavailable
+
+_COMING = ("Creating", "CapacityUnavailable")
 
 
 def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
     """A ComputeClass costs nothing by itself: nodes come with the first Pod that asks for it."""
+    unavailable = capacity_unavailable(pool, observed)
     if pool.spec.node_pool.provisioner == "Existing":
-        return Part((), (_existing(pool, observed),))
+        return Part((), (unavailable or _existing(pool, observed),))
     if not observed.facts.cluster.compute_class_served:
         return Part(
             (),
@@ -32,7 +36,7 @@ def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
             (), (false(NODE_POOL_READY, "PrerequisitesNotMet", "the machine type does not fit the pool"),)
         )
     condition = (
-        _ready_nodes(pool, observed)
+        unavailable or _ready_nodes(pool, observed)
         if live
         else false(NODE_POOL_READY, "Creating", "the ComputeClass is being made")
     )
@@ -40,8 +44,11 @@ def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
 
 
 def nodes_usable(part: Part) -> bool:
-    """Whether engines may be placed: there is a class to make nodes from, or there are nodes."""
-    return all(c.status == "True" or c.reason == "Creating" for c in part.conditions)
+    """Whether engines may be placed: there is a class to make nodes from, or there are nodes, or will be.
+
+    Where the cloud has none to give now, it is the Pods that make the autoscaler ask again.
+    """
+    return all(c.status == "True" or c.reason in _COMING for c in part.conditions)
 
 
 def _compute_class(pool: KVCachePool) -> Manifest:

@@ -3,27 +3,52 @@
 from kvtier.api.conditions import true
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
-from kvtier.facts.model import Facts, Observed
+from kvtier.facts.model import Facts, Instance, LustreFacts, Observed
 from kvtier.plan.children import claim_name
+from kvtier.plan.lustre.identity import filesystem, instance_name
+from kvtier.plan.lustre.instance.body import identity_labels
+from kvtier.plan.lustre.shared_tier import SharedTier
+from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Manifest
 from kvtier.plan.nodes import plan_nodes
 from kvtier.plan.serving import plan_serving
-from kvtier.plan.storage import plan_storage
+
+_EPOCH = "1970-01-01T00:00:00Z"
 
 
 def manifests(pool: KVCachePool) -> list[Manifest]:
     """All objects that kvtier would end up with, in the order in which it makes them.
 
-    ownerReferences are left out: they need the uid of a pool that exists.
+    ownerReferences are left out: they need the uid of a pool that exists. So is the Job that tries the shared
+    tier out: its name depends on the claim.
     """
     checks = {type_: true(type_, "Assumed") for type_ in run(pool, Facts())}
     claim = claim_name(pool) if pool.spec.tiers.lustre else None
     parts = (
-        plan_storage(pool, Observed(), checks),
+        plan_storage(pool, _with_instance(pool), checks, _EPOCH),
         plan_nodes(pool, Observed(), checks),
-        plan_serving(pool, Observed(), checks, claim, nodes_usable=True),
+        plan_serving(pool, Observed(), checks, SharedTier(claim), nodes_usable=True),
     )
     return [_without_owner(manifest) for part in parts for manifest in part.applies]
+
+
+def _with_instance(pool: KVCachePool) -> Observed:
+    """As if the instance existed. What only the Lustre API tells about an existing one is left open."""
+    lustre, name = pool.spec.tiers.lustre, instance_name(pool, Observed())
+    if lustre is None or name is None or lustre.address:
+        return Observed()
+    instance = Instance(
+        name=name,
+        state="ACTIVE",
+        capacity=lustre.size,
+        throughput=lustre.throughput_per_tib or 0,
+        filesystem=filesystem(pool) if lustre.provisioner == "API" else lustre.filesystem or "FILESYSTEM",
+        network=lustre.network or "",
+        address="ADDRESS",
+        labels=identity_labels(pool),
+        kms_key=lustre.kms_key or "",
+    )
+    return Observed(Facts(lustre=LustreFacts(instance)))
 
 
 def _without_owner(manifest: Manifest) -> Manifest:

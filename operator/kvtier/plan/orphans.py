@@ -3,14 +3,14 @@
 from collections.abc import Mapping
 
 from kvtier.api.names import ANNOTATION_POOL
-from kvtier.facts.model import Object
+from kvtier.facts.objects import Object
 from kvtier.plan.model import Ref, to_delete
 
 _CLUSTER_WIDE = ("StorageClass", "ComputeClass")
 
 
 def orphans(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
-    """Cluster-wide children, which no ownerReference can reach. Claims are data and stay.
+    """Cluster-wide children, which no ownerReference can reach. Claims and volumes are data and stay.
 
     So does what has the labels, but was never applied by kvtier: its pool may yet come, under a longer name.
     """

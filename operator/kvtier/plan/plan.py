@@ -6,12 +6,16 @@ from kvtier.checks import run
 from kvtier.facts.model import Observed
 from kvtier.plan import summary
 from kvtier.plan.leftovers import leftovers
-from kvtier.plan.model import Checks, Part, Plan
+from kvtier.plan.lustre.copies.transfers import imported, plan_transfers
+from kvtier.plan.lustre.maintenance.maintenance import bypassed, plan_maintenance
+from kvtier.plan.lustre.probe.writable import plan_writable
+from kvtier.plan.lustre.shared_tier import SharedTier
+from kvtier.plan.lustre.storage import bound, plan_storage
+from kvtier.plan.model import Checks, Part, Plan, soonest
 from kvtier.plan.nodes import nodes_usable, plan_nodes
 from kvtier.plan.refresh import refresh_after
 from kvtier.plan.serving import plan_serving
-from kvtier.plan.storage import bound, plan_storage
-from kvtier.plan.teardown import plan_teardown, volumes_to_delete
+from kvtier.plan.teardown import plan_teardown
 
 
 def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
@@ -19,24 +23,46 @@ def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     if pool.deleting:
         return plan_teardown(pool, observed, now)
     checks = run(pool, observed.facts)
-    storage = plan_storage(pool, observed, checks)
     nodes = plan_nodes(pool, observed, checks)
-    serving = plan_serving(pool, observed, checks, bound(pool, observed), nodes_usable(nodes))
-    deletes = leftovers(pool, observed)
-    volumes = volumes_to_delete(observed, [(ref.kind, ref.name) for ref in deletes])
+    usable = nodes_usable(nodes)
+    lustre, tier = _shared_tier(pool, observed, checks, usable, now)
+    serving = plan_serving(pool, observed, checks, tier, usable)
+    parts = (*lustre, nodes, serving)
+    deletes = (*leftovers(pool, observed), *(ref for part in parts for ref in part.deletes))
     return Plan(
-        applies=(*storage.applies, *nodes.applies, *serving.applies, *volumes),
+        applies=tuple(one for part in parts for one in part.applies),
         deletes=deletes,
-        status=status(pool, checks, (storage, nodes, serving), now),
-        requeue_after=refresh_after(pool, checks),
+        status=status(pool, checks, parts, now),
+        requeue_after=soonest(refresh_after(pool, checks, observed.facts), *(part.again for part in parts)),
         handovers=serving.handovers,
+        calls=tuple(call for part in parts for call in part.calls),
+        notices=tuple(notice for part in parts for notice in part.notices),
     )
+
+
+def _shared_tier(
+    pool: KVCachePool, observed: Observed, checks: Checks, nodes: bool, now: str
+) -> tuple[tuple[Part, ...], SharedTier]:
+    """What the concerns of the shared tier plan, and what engines may do with it meanwhile."""
+    storage, claim = plan_storage(pool, observed, checks, now), bound(pool, observed)
+    writable = plan_writable(pool, observed, checks, claim, nodes, now)
+    proven = all(condition.status == "True" for condition in writable.conditions)
+    transfers = plan_transfers(pool, observed, bool(claim) and proven, now)
+    maintenance = plan_maintenance(pool, observed, now)
+    waits = [] if claim else ["the Lustre claim is not bound"]
+    waits += [f"{c.type} is {c.status}" for c in writable.conditions if c.status != "True"]
+    waits += [] if imported(pool, transfers) else ["data is imported from Cloud Storage"]
+    leave = bypassed(pool, maintenance)
+    waits += ["maintenance of the instance is bypassed"] if leave else []
+    tier = SharedTier(None if waits else claim, tuple(waits), leave, claim)
+    return (storage, writable, transfers, maintenance), tier
 
 
 def status(pool: KVCachePool, checks: Checks, parts: tuple[Part, ...], now: str) -> PoolStatus:
     """The status that the checks and parts add up to."""
     concerns = {condition.type: condition for part in parts for condition in part.conditions}
-    overall = summary.ready(checks, concerns, pool.spec.strict, pool.spec.mode == "Opportunistic")
+    importing = not all(imported(pool, part) for part in parts)
+    overall = summary.ready(checks, concerns, pool.spec.strict, pool.spec.mode == "Opportunistic", importing)
     models = [model for part in parts for model in part.models]
     complete = sum(model.service is not None and model.ready_replicas >= model.replicas for model in models)
     conditions = [overall, *checks.values(), *concerns.values(), *_eviction(pool)]
@@ -47,6 +73,7 @@ def status(pool: KVCachePool, checks: Checks, parts: tuple[Part, ...], now: str)
         conditions=stamp(conditions, pool.status.conditions, pool.generation, now),
         tiers=[*_private_tiers(pool), *(tier for part in parts for tier in part.tiers)],
         models=models,
+        operations=[operation for part in parts for operation in part.operations],
     )
 
 

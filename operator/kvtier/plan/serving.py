@@ -1,65 +1,77 @@
 """The engines: one Deployment and one Service per model."""
 
-from kvtier.api import placement
 from kvtier.api.conditions import MODELS_READY, Condition, false, true
 from kvtier.api.quantities import canonical
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
 from kvtier.engines import native, versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Observed
+from kvtier.facts.objects import Object
 from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
 from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
 from kvtier.plan.handover import replica_handover
+from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.model import Checks, Manifest, Part
+from kvtier.plan.pods import literal, on_demand, placed
+from kvtier.plan.starting import hindrance
 from kvtier.sizing.memory import memory
 from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures
 
 _SCHEDULING_SECONDS = 1200
 _FAILURES = {"Progressing": "False", "ReplicaFailure": "True"}
+_AWAITING = ("Starting", "NotProgressing")
+_LOOK_SECONDS = 20.0
+"""How often Events about Pods are read while some are missing: no watch tells of them."""
 
 
 def plan_serving(
-    pool: KVCachePool, observed: Observed, checks: Checks, claim: str | None, nodes_usable: bool
+    pool: KVCachePool, observed: Observed, checks: Checks, tier: SharedTier, nodes_usable: bool
 ) -> Part:
-    """Engines for every model, mounting `claim` if it is bound.
+    """Engines for every model, mounting the shared tier if it can be used.
 
     A Required pool makes no engine before its shared tier is bound; an Opportunistic one starts them without
     it where it cannot be mounted. An engine that exists is kept and updated even if a prerequisite fails
     later, unless the fault is in the spec itself.
     """
-    if claim and pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
-        claim = None
+    claim, kept = tier.claim, None if tier.leave else tier.bound
+    if pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
+        claim = kept = None
     with_lustre = claim is not None
     refused = blockers(checks, ENGINES_ON_LUSTRE if with_lustre else ENGINES, pool.spec.strict)
     waits = [f"{c.type} is {c.status}" for c in refused]
-    if pool.spec.tiers.lustre and not claim and pool.spec.mode == "Required":
-        waits.append("the Lustre claim is not bound")
+    if pool.spec.tiers.lustre and pool.spec.mode == "Required":
+        waits += tier.waits
     if not nodes_usable:
         waits.append("there are no nodes to run on")
     spec_fault = blockers(checks, SPEC_FAULTS, strict=False)
     applies: list[Manifest] = []
     for model in pool.spec.models:
-        exists = observed.child("Deployment", model_name(pool, model)) is not None
-        allowed = not waits or (exists and not spec_fault)
-        if allowed and _keeps_tier(pool, model, observed, with_lustre):
-            applies += [_deployment(pool, model, claim), _service(pool, model)]
+        live = observed.child("Deployment", model_name(pool, model))
+        allowed = not waits or (live is not None and not spec_fault)
+        mount = claim or (kept if mounts_lustre(live or {}) else None)
+        if allowed and _keeps_tier(pool, live or {}, mount is not None or tier.leave):
+            applies += [_deployment(pool, model, mount), _service(pool, model)]
     models = tuple(_status(pool, model, observed) for model in pool.spec.models)
     stuck = [reason for model in pool.spec.models for reason in _failures(pool, model, observed)]
+    condition = _explained(_condition(models, waits, stuck), pool, observed)
     handovers = tuple(handover for one in applies for handover in replica_handover(one, observed))
-    return Part(tuple(applies), (_condition(models, waits, stuck),), (), models, handovers)
+    again = _LOOK_SECONDS if condition.reason in _AWAITING else None
+    return Part(tuple(applies), (condition,), (), models, handovers, again=again)
 
 
-def _keeps_tier(pool: KVCachePool, model: ServedModel, observed: Observed, with_lustre: bool) -> bool:
-    """Whether an update leaves a mounted shared tier mounted: losing sight of the claim must not unmount it."""
-    mounted = mounts_lustre(observed.child("Deployment", model_name(pool, model)) or {})
-    return with_lustre or not mounted or pool.spec.tiers.lustre is None
+def _keeps_tier(pool: KVCachePool, live: Object, decided: bool) -> bool:
+    """Whether an update leaves a mounted shared tier mounted: losing sight of the claim must not unmount it.
+
+    `decided` is whether it is mounted, or left on purpose.
+    """
+    return decided or not mounts_lustre(live) or pool.spec.tiers.lustre is None
 
 
 def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Manifest:
     engine = versions.facts(model)
     failures = startup_failures(pool, engine.startup_seconds, engine.pin_seconds_per_gib)
     size = memory(pool, model, engine.shm_headroom_gib)
-    tier, on_demand = pool.spec.tiers.local_ssd, pool.spec.node_pool.provisioner == "ComputeClass"
+    tier = pool.spec.tiers.local_ssd
     return child(
         "deployment",
         pool,
@@ -67,13 +79,11 @@ def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Man
         owner=owner(pool),
         selector=selector(pool, model),
         replicas=model.wanted_replicas(),
-        surge=1 if on_demand else 0,
-        node_selector=placement.node_selector(pool),
-        zones=placement.zones(pool),
-        compute_class=placement.compute_class(pool) if on_demand else None,
+        surge=1 if on_demand(pool) else 0,
+        **placed(pool),
         image=model.engine.image,
-        args=[_literal(argument) for argument in native.argv(pool, model, with_lustre=claim is not None)],
-        variables=[(name, _literal(value)) for name, value in native.environment(model).items()],
+        args=[literal(argument) for argument in native.argv(pool, model, with_lustre=claim is not None)],
+        variables=[(name, literal(value)) for name, value in native.environment(model).items()],
         token=model.token_secret_ref,
         port=native.PORT,
         cpu=canonical(model.resources.cpu),
@@ -86,11 +96,6 @@ def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Man
         local_ssd=canonical(tier.capacity.bytes) if tier else None,
         claim=claim,
     )
-
-
-def _literal(text: str) -> str:
-    """Text that reaches the container as it is: the kubelet expands $(NAME) and turns $$ into $."""
-    return text.replace("$", "$$")
 
 
 def _service(pool: KVCachePool, model: ServedModel) -> Manifest:
@@ -129,6 +134,15 @@ def _failures(pool: KVCachePool, model: ServedModel, observed: Observed) -> list
     conditions = live.get("status", {}).get("conditions", [])
     wrong = [c for c in conditions if _FAILURES.get(c["type"]) == c["status"]]
     return [f"{model.name}: {c.get('message', c.get('reason', ''))}" for c in wrong]
+
+
+def _explained(condition: Condition, pool: KVCachePool, observed: Observed) -> Condition:
+    """With what keeps Pods from starting, if any are missing."""
+    hindered = (hindrance(observed, model_name(pool, model)) for model in pool.spec.models)
+    why = next((text for text in hindered if text), None)
+    if condition.reason not in _AWAITING or why is None:
+        return condition
+    return condition.model_copy(update={"message": f"{condition.message}; {why}"})
 
 
 def _condition(models: tuple[ModelStatus, ...], waits: list[str], stuck: list[str]) -> Condition:

@@ -1,105 +1,149 @@
 """Deletion of a pool: engines first, then, if the policy says so, the data, then what is cluster-wide."""
 
-from collections.abc import Iterable
-from datetime import datetime, timedelta
+from dataclasses import dataclass, field, replace
 
 from kvtier.api.conditions import DELETING, READY, false, stamp, true
-from kvtier.api.v1alpha1 import KVCachePool, TierStatus
-from kvtier.facts.model import Object, Observed
-from kvtier.plan.model import Manifest, Plan, to_delete
+from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
+from kvtier.facts.model import Observed
+from kvtier.plan import patience
+from kvtier.plan.lustre.claim.provisioning import under_way
+from kvtier.plan.lustre.copies.transfers import last_export
+from kvtier.plan.lustre.instance.deletion import may_exist
+from kvtier.plan.lustre.removal import claim_text, driven, remove, volume_text
+from kvtier.plan.model import Part, Plan, to_delete
 from kvtier.plan.notices import Notice
 
-_ORDER = (("Deployment", "Service"), ("PersistentVolumeClaim",), ("StorageClass", "ComputeClass"))
+_ENGINES = ("Deployment", "Service", "Job")
+_CLUSTER_WIDE = ("StorageClass", "ComputeClass")
+_STORAGE = ("PersistentVolumeClaim", "PersistentVolume")
 _POLL_SECONDS = 15.0
-_BOUND = timedelta(minutes=30)
+
+
+@dataclass(frozen=True)
+class _Step:
+    """What to do now, and what is waited for, if anything. `notices` are told when the pool is let go."""
+
+    part: Part = field(default_factory=Part)
+    waits: tuple[str, ...] = ()
+    notices: tuple[Notice, ...] = ()
 
 
 def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     """The next step of the teardown; the pool is let go when nothing that must go is left.
 
-    Case 1: engines are there -> delete them, wait until they are gone.
-    Case 2: the claim must go (Delete, or it never got a volume) -> switch its volume to Delete, delete it, wait.
-    Case 3: cluster-wide objects are there -> delete them, wait.
-    Case 4: nothing is left -> release the finalizer.
-    Case 5: what is left has not gone in 30 minutes of trying -> release it all the same, and say what stays.
+    Case 1: engines and Jobs are there -> delete them, wait until they are gone.
+    Case 2: Delete, and data is to be exported first -> wait for that; if it fails, all data is kept.
+    Case 3: Delete -> claim, volume and instance go, see `remove`. An existing instance is never deleted.
+    Case 4: Retain -> all three stay, but for a claim that never got a volume.
+    Case 5: cluster-wide objects are there -> delete them, wait.
+    Case 6: nothing is left -> release the finalizer, and say what was kept although it was to go.
+    Case 7: nothing has got on for 30 minutes -> release it all the same, and say what is left.
     """
-    for kinds in _ORDER:
-        left = sorted(
-            key for key, obj in observed.children.items() if key[0] in kinds and _must_go(key[0], obj, pool)
-        )
-        if left and _overdue(pool, now):
-            return Plan(finalizer=False, notices=(_gave_up(left),))
-        if left:
-            return _step(pool, observed, left, now)
-    return Plan(finalizer=False)
+    engines, data = _objects(observed, _ENGINES), _data(pool, observed, now)
+    step = engines if engines.waits else data if data.waits else _objects(observed, _CLUSTER_WIDE)
+    if not step.waits:
+        return Plan(finalizer=False, notices=data.notices)
+    if patience.over(pool, observed, now):
+        return Plan(finalizer=False, notices=(_gave_up(pool, observed, now),))
+    told = step.part if step is engines else data.part
+    return Plan(
+        applies=step.part.applies,
+        deletes=step.part.deletes,
+        status=_status(pool, step.waits, told, now),
+        requeue_after=_POLL_SECONDS,
+        calls=step.part.calls,
+    )
 
 
-def _overdue(pool: KVCachePool, now: str) -> bool:
-    """Whether the teardown has been tried for long enough. Time in which no operator ran does not count."""
-    started = next((c.last_transition_time for c in pool.status.conditions if c.type == DELETING), None)
-    return started is not None and datetime.fromisoformat(now) - datetime.fromisoformat(started) > _BOUND
+def _objects(observed: Observed, kinds: tuple[str, ...]) -> _Step:
+    left = {key: obj for key, obj in sorted(observed.children.items()) if key[0] in kinds}
+    return _Step(Part(deletes=to_delete(left)), tuple(f"{kind} {name}" for kind, name in left))
 
 
-def _gave_up(left: list[tuple[str, str]]) -> Notice:
-    names = ", ".join(f"{kind} {name}" for kind, name in left)
+def _data(pool: KVCachePool, observed: Observed, now: str) -> _Step:
+    if pool.spec.deletion_policy == "Retain":
+        return _abandoned(pool, observed, now)
+    export = last_export(pool, observed, now)
+    if export.waits:
+        return _Step(export.part, (export.waits,))
+    if export.failed:
+        return _Step(export.part, notices=(_kept(pool, observed, export.failed, now),))
+    removal = remove(pool, observed, now)
+    notices = tuple(
+        Notice("Warning", "DataKept", f"{one}, stays: delete it by hand") for one in removal.keeps
+    )
+    # That the data has arrived must outlive the instance, which is asked no more once it goes.
+    done = (*export.part.operations, *removal.part.operations)
+    return _Step(replace(removal.part, operations=done), removal.waits, notices)
+
+
+def _abandoned(pool: KVCachePool, observed: Observed, now: str) -> _Step:
+    """Under Retain: a claim without a volume holds no data that could be retained."""
+    claims = {key: obj for key, obj in observed.children.items() if key[0] == "PersistentVolumeClaim"}
+    empty = {key: obj for key, obj in claims.items() if not obj["spec"].get("volumeName")}
+    making = [obj for obj in empty.values() if under_way(obj, observed, now)]
+    deletes = () if making else to_delete(empty)
+    text = ", for which an instance is being made" if making else ""
+    waits = tuple(f"{claim_text(name, observed)}{text}" for _, name in sorted(empty))
+    unnamed = not any(kind == "PersistentVolume" for kind, _ in observed.children)
+    name = may_exist(pool, observed, now) if unnamed else None
+    notice = Notice(
+        "Warning", "InstanceKept", f"deletionPolicy Retain keeps instance {name}, which has no volume"
+    )
+    return _Step(Part(deletes=deletes), waits, (notice,) if name else ())
+
+
+def _kept(pool: KVCachePool, observed: Observed, why: str, now: str) -> Notice:
+    names = ", ".join(_left(pool, observed, _STORAGE, now))
+    return Notice("Warning", "DataKept", f"{why}. Kept: {names}; delete them by hand once the data may go")
+
+
+def _gave_up(pool: KVCachePool, observed: Observed, now: str) -> Notice:
+    data = _STORAGE if pool.spec.deletion_policy == "Delete" else ()
+    names = ", ".join(_left(pool, observed, (*_ENGINES, *data, *_CLUSTER_WIDE), now))
     return Notice(
         "Warning", "TeardownGaveUp", f"the pool is released although {names} did not go: delete by hand"
     )
 
 
-def _must_go(kind: str, obj: Object, pool: KVCachePool) -> bool:
-    """Whether an object goes with the pool. A claim without a volume holds no data that could be retained."""
-    if kind != "PersistentVolumeClaim" or pool.spec.deletion_policy == "Delete":
-        return True
-    return not obj["spec"].get("volumeName")
+def _left(pool: KVCachePool, observed: Observed, kinds: tuple[str, ...], now: str) -> list[str]:
+    """All that is there of these kinds, with the instances behind it."""
+    left = [f"{kind} {name}" for kind, name in sorted(observed.children) if kind in kinds]
+    if "PersistentVolume" in kinds:
+        left += [volume_text(one) for one in driven(pool, observed)]
+        instance = may_exist(pool, observed, now)
+        left += [f"instance {instance}"] if instance else []
+    return left
 
 
-def _step(pool: KVCachePool, observed: Observed, left: list[tuple[str, str]], now: str) -> Plan:
-    deletes = to_delete({key: observed.children[key] for key in left})
-    names = ", ".join(f"{kind} {name}" for kind, name in left)
+def _status(pool: KVCachePool, waits: tuple[str, ...], told: Part, now: str) -> PoolStatus:
+    """`told` has the operations and conditions that the status remembers."""
     conditions = [
-        false(READY, "Deleting", f"waiting for {names} to go"),
+        false(READY, "Deleting", f"waiting for {', '.join(waits)} to go"),
         true(
             DELETING,
             "TeardownStarted",
-            "the pool is released when all is gone, or 30 minutes after this began",
+            "the pool is released when all is gone, or when nothing has got on for 30 minutes",
         ),
+        *told.conditions,
     ]
-    status = pool.status.model_copy(
+    return pool.status.model_copy(
         update={
             "observed_generation": pool.generation,
             "phase": "Deleting",
             "conditions": stamp(conditions, pool.status.conditions, pool.generation, now),
             "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
+            "operations": _operations(pool, told.operations),
         }
     )
-    return Plan(volumes_to_delete(observed, left), deletes, True, status, _POLL_SECONDS)
+
+
+def _operations(pool: KVCachePool, fresh: tuple[OperationStatus, ...]) -> list[OperationStatus]:
+    """The latest of each kind, in a fixed order."""
+    latest = {one.kind: one for one in (*pool.status.operations, *fresh)}
+    return list(latest.values())
 
 
 def _retained(tier: TierStatus, pool: KVCachePool) -> TierStatus:
     kept = tier.name == "lustre" and pool.spec.deletion_policy == "Retain"
     return tier.model_copy(update={"phase": "Retained"}) if kept else tier
-
-
-def volumes_to_delete(observed: Observed, left: Iterable[tuple[str, str]]) -> tuple[Manifest, ...]:
-    """The volumes of claims that go, with the reclaim policy that lets the driver delete the instance.
-
-    A claim that is on its way out has had that written before: the applier deletes nothing before all
-    applies have succeeded.
-    """
-    claims = [observed.children[key] for key in left if key[0] == "PersistentVolumeClaim"]
-    volumes = [
-        claim["spec"].get("volumeName")
-        for claim in claims
-        if claim.get("status", {}).get("phase") == "Bound" and not claim["metadata"].get("deletionTimestamp")
-    ]
-    return tuple(
-        {
-            "apiVersion": "v1",
-            "kind": "PersistentVolume",
-            "metadata": {"name": volume},
-            "spec": {"persistentVolumeReclaimPolicy": "Delete"},
-        }
-        for volume in volumes
-        if volume
-    )

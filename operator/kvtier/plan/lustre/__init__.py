@@ -1,0 +1,1 @@
+"""The shared tier: one file per concern, and `storage.plan_storage` that chooses by provisioner."""

@@ -1,0 +1,1 @@
+"""Provisioner CSI: the claim from which the driver makes the instance, from its first look to its growth."""

@@ -1,0 +1,1 @@
+"""The Cloud Storage tier: copies from and to the shared tier."""

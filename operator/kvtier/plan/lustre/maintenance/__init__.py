@@ -1,0 +1,1 @@
+"""What Google announces for the instance, and what engines do about it."""

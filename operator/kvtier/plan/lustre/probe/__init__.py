@@ -1,0 +1,1 @@
+"""The Job that proves that engines can write to the shared tier."""
