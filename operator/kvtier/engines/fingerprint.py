@@ -8,8 +8,10 @@ from kvtier.api.v1alpha1.engine import plain_flag
 from kvtier.engines.versions import EngineFacts, facts
 
 
-def fingerprint(model: ServedModel) -> str:
-    """16 hex digits over everything that changes the bytes of a block, and nothing else.
+def fingerprint(model: ServedModel, blocks_per_chunk: int | None = None) -> str:
+    """16 hex digits over everything that changes the bytes of a block or of its file, and nothing else.
+
+    `blocks_per_chunk` is what the engine is told, if that is not the usual number of its version.
 
     vLLM's own directory name leaves out revision, quantization and its version, and LMCache's even the
     element type: sharing a directory across those returns wrong tokens without an error.
@@ -22,19 +24,24 @@ def fingerprint(model: ServedModel) -> str:
         engine.version,
         model.kv_cache_dtype,
         str(engine.block_size),
-        str(engine.blocks_per_chunk),
+        str(blocks_per_chunk or engine.blocks_per_chunk),
         str(model.tensor_parallel_size),
-        *_layout_arguments(model, engine),
+        *layout_arguments(model, engine),
         length=16,
     )
 
 
-def directory(pool: KVCachePool, model: ServedModel) -> str:
+def directory(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int | None = None) -> str:
     """Path of the model's cache below the root of a tier."""
-    return f"{pool.namespace}/{pool.name}/{fingerprint(model)}"
+    return f"{pool_directory(pool)}/{fingerprint(model, blocks_per_chunk)}"
 
 
-def _layout_arguments(model: ServedModel, engine: EngineFacts) -> list[str]:
+def pool_directory(pool: KVCachePool) -> str:
+    """Path of all that a pool caches below the root of a tier."""
+    return f"{pool.namespace}/{pool.name}"
+
+
+def layout_arguments(model: ServedModel, engine: EngineFacts) -> list[str]:
     """The extra arguments that change the layout, with the value that follows each, as `flag=value`.
 
     In the order of their flags; of a flag that stands twice the last one counts for vLLM, so those keep theirs.

@@ -140,6 +140,21 @@ def test_a_cpu_tier_alone_needs_no_tiering() -> None:
     assert "secondary_tiers" not in extra
 
 
+def test_blocks_per_chunk_are_the_usual_number_or_what_the_model_wants() -> None:
+    of = pool(tiers=SSD)
+    served = of.spec.models[0]
+    assert transfer_config(of, served, True)["kv_connector_extra_config"]["blocks_per_chunk"] == 16
+    extra = transfer_config(of, served, True, 64)["kv_connector_extra_config"]
+    assert extra["blocks_per_chunk"] == 64
+    here = directory(of, served, 64)
+    assert [tier["root_dir"] for tier in extra["secondary_tiers"]] == [
+        f"/kv/ssd/{here}",
+        f"/kv/lustre/{here}",
+    ]
+    line = argv(of, served, True, 64)
+    assert json.loads(line[-1].partition("=")[2])["kv_connector_extra_config"] == extra
+
+
 def test_every_pod_hashes_with_the_same_seed_and_the_user_adds_variables() -> None:
     of = pool(models=[model(env=[{"name": "B", "value": ODD_TEXT}, {"name": "A"}])])
     variables = environment(of.spec.models[0])

@@ -1,0 +1,153 @@
+"""What Managed Lustre delivers, against the published numbers, copied here by hand."""
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvtier.api.quantities import GIB
+from kvtier.api.v1alpha1.limits import limits, tiers
+from kvtier.data import table as data
+from kvtier.sizing.lustre import MetadataRates, iops, metadata_rates, rate, throughput
+from unit.tables import table
+
+# docs.cloud.google.com/managed-lustre/docs/performance-tiers and .../increase-capacity (GiB), .../performance
+# (IOPS per TiB), as published on the date of the table.
+PUBLISHED: dict[Any, dict[str, int]] = {
+    1000: {
+        "min": 9_000,
+        "max": 10_008_000,
+        "step": 9_000,
+        "threshold": 1_530_000,
+        "stepAbove": 72_000,
+        "readIOPS": 5_800,
+        "writeIOPS": 5_600,
+    },
+    500: {
+        "min": 18_000,
+        "max": 20_016_000,
+        "step": 18_000,
+        "threshold": 3_060_000,
+        "stepAbove": 144_000,
+        "readIOPS": 2_900,
+        "writeIOPS": 2_800,
+    },
+    250: {
+        "min": 36_000,
+        "max": 40_032_000,
+        "step": 36_000,
+        "threshold": 6_120_000,
+        "stepAbove": 288_000,
+        "readIOPS": 1_450,
+        "writeIOPS": 1_400,
+    },
+    125: {
+        "min": 72_000,
+        "max": 12_240_000,
+        "step": 72_000,
+        "threshold": 12_240_000,
+        "stepAbove": 72_000,
+        "readIOPS": 725,
+        "writeIOPS": 700,
+    },
+    "Dynamic": {
+        "min": 472_000,
+        "max": 84_016_000,
+        "step": 472_000,
+        "threshold": 84_016_000,
+        "stepAbove": 472_000,
+    },
+}
+
+
+def test_the_table_says_what_was_published() -> None:
+    facts = data("lustre_tiers")
+    assert facts["tiers"] == PUBLISHED
+    assert facts["dynamicThroughput"] == 25
+    assert facts["metadata"] == {
+        "perThroughputGBps": 72,
+        "stat": 410_000,
+        "create": 115_000,
+        "delete": 95_000,
+    }
+
+
+@pytest.mark.parametrize("tier", PUBLISHED)
+def test_all_that_is_published_is_a_multiple_of_its_step(tier: Any) -> None:
+    row = PUBLISHED[tier]
+    assert row["min"] % row["step"] == row["threshold"] % row["step"] == row["max"] % row["stepAbove"] == 0
+
+
+@table(
+    "tier, gib, megabytes",
+    {
+        "the smallest of 1000": (1000, 9_000, 8_789),
+        "the largest of 1000, published as up to 10 TBps": (1000, 10_008_000, 9_773_437),
+        "a whole number of TiB": (500, 18_432, 9_000),
+        "the smallest of 125": (125, 72_000, 8_789),
+        "the smallest of the Dynamic tier": ("Dynamic", 472_000, 11_523),
+        "nothing": (1000, 0, 0),
+    },
+)
+def test_throughput(tier: int | str, gib: int, megabytes: int) -> None:
+    assert throughput(tier, gib * GIB) == megabytes
+
+
+@table(
+    "tier, gib, expected",
+    {
+        "they grow with every TiB": (1000, 10_240, (58_000, 56_000)),
+        "less where a TiB is slower": (125, 102_400, (72_500, 70_000)),
+        "of a size that is no whole TiB": (1000, 9_000, (50_976, 49_218)),
+        "none are published of the Dynamic tier": ("Dynamic", 472_000, None),
+    },
+)
+def test_iops(tier: int | str, gib: int, expected: tuple[int, int] | None) -> None:
+    assert iops(tier, gib * GIB) == expected
+
+
+@table(
+    "gib, expected",
+    {
+        "nothing is published below 72 GBps": (72_000, None),
+        "a whole step": (81_000, MetadataRates(410_000, 115_000, 95_000)),
+        "nearly two steps": (144_000, MetadataRates(410_000, 115_000, 95_000)),
+        "two steps": (153_000, MetadataRates(820_000, 230_000, 190_000)),
+    },
+)
+def test_metadata_rates(gib: int, expected: MetadataRates | None) -> None:
+    assert metadata_rates(1000, gib * GIB) == expected
+
+
+@table(
+    "megabytes, text",
+    {
+        "little": (999, "999 MB/s"),
+        "a thousand": (1_000, "1.0 GB/s"),
+        "the smallest instance": (8_789, "8.8 GB/s"),
+        "hundreds": (281_250, "281.2 GB/s"),
+        "just not too much": (999_949, "999.9 GB/s"),
+        "what would read as a thousand": (999_950, "1.0 TB/s"),
+        "a lot": (9_773_437, "9.8 TB/s"),
+        "nothing": (0, "0 MB/s"),
+    },
+)
+def test_rate(megabytes: int, text: str) -> None:
+    assert rate(megabytes) == text
+
+
+@given(st.sampled_from(tiers()), st.integers(0, 10**8), st.integers(0, 10**6))
+def test_more_capacity_never_delivers_less(tier: int | str, gib: int, more: int) -> None:
+    small, large = gib * GIB, (gib + more) * GIB
+    assert throughput(tier, small) <= throughput(tier, large)
+    assert (iops(tier, small) or (0, 0)) <= (iops(tier, large) or (0, 0))
+    few, many = metadata_rates(tier, small), metadata_rates(tier, large)
+    assert few is None or (many is not None and few.stat <= many.stat)
+
+
+@given(st.sampled_from(tiers()), st.integers(1, 10**8))
+def test_a_ceiling_is_a_size_that_an_instance_can_have(tier: int | str, gib: int) -> None:
+    limit = limits(tier)
+    assert limit.allows(limit.ceiling(gib) * GIB)
+    assert limit.ceiling(limit.ceiling(gib)) == limit.ceiling(gib)

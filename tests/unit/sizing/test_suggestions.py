@@ -1,0 +1,74 @@
+"""How far limits of the scheduler may rise."""
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvtier.api.quantities import GIB
+from kvtier.sizing.geometry import Geometry, geometry
+from kvtier.sizing.models import cached, config_of
+from kvtier.sizing.suggestions import from_dtype, from_memory
+
+
+def _of(model: str, dtype: str = "auto", gpus: int = 8) -> Geometry:
+    config = config_of(model)
+    assert config is not None
+    found = cached(config, dtype, gpus)
+    assert found is not None
+    return geometry(found, gpus)
+
+
+LARGE = "meta-llama/Llama-3.3-70B-Instruct"
+
+
+def test_eight_bits_hold_twice_as_many_sequences_in_the_same_memory() -> None:
+    found = from_dtype(_of(LARGE), _of(LARGE, "fp8"), "fp8", seqs=128, batched=8192)
+    assert found is not None
+    assert (found.max_num_seqs, found.max_num_batched_tokens) == (256, 8192)
+    assert found.why == (
+        "kvCacheDtype fp8 takes 20480 bytes per token and GPU instead of 40960, so what held 128 sequences holds 256: "
+        "maxNumSeqs may rise to 256; maxNumBatchedTokens 8192 can stay"
+    )
+
+
+def test_scales_are_counted() -> None:
+    found = from_dtype(_of(LARGE), _of(LARGE, "int8_per_token_head"), "int8_per_token_head", 128, 8192)
+    assert found is not None
+    assert found.max_num_seqs == 248
+
+
+def test_a_step_needs_a_token_for_each_sequence() -> None:
+    found = from_dtype(_of(LARGE), _of(LARGE, "fp8"), "fp8", seqs=128, batched=200)
+    assert found is not None
+    assert found.max_num_batched_tokens == 256
+    assert "must rise from 200 to 256" in found.why
+
+
+@pytest.mark.parametrize("model", ["openai/gpt-oss-120b", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"])
+def test_nothing_is_suggested_where_part_of_the_cache_does_not_shrink(model: str) -> None:
+    assert from_dtype(_of(model, gpus=2), _of(model, "fp8", gpus=2), "fp8", 128, 8192) is None
+
+
+def test_nothing_is_suggested_for_the_same_type() -> None:
+    assert from_dtype(_of(LARGE), _of(LARGE, "bfloat16"), "bfloat16", 128, 8192) is None
+
+
+def test_memory_holds_sequences_of_full_length() -> None:
+    found = from_memory(_of(LARGE), 50 * GIB, context=32768, seqs=16, batched=8192)
+    assert found is not None
+    assert found.max_num_seqs == 40
+    assert found.why == (
+        "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each, so maxNumSeqs may rise from 16 to "
+        "40; maxNumBatchedTokens 8192 can stay"
+    )
+
+
+def test_limits_that_memory_does_not_carry_are_not_raised() -> None:
+    assert from_memory(_of(LARGE), 50 * GIB, context=32768, seqs=40, batched=8192) is None
+
+
+@given(memory=st.integers(1, 1 << 40), context=st.integers(1, 1 << 20), seqs=st.integers(1, 1024))
+def test_what_is_suggested_fits(memory: int, context: int, seqs: int) -> None:
+    of = _of("openai/gpt-oss-120b", gpus=2)
+    found = from_memory(of, memory, context, seqs, batched=8192)
+    assert found is None or found.max_num_seqs * of.sequence_bytes(context, 16384) <= memory
