@@ -3,15 +3,25 @@
 import json
 import os
 import subprocess
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 
 from testbed.audit import AuditLog
 from testbed.identities import ADMIN, write_kubeconfig
 from testbed.kube import Kube
+from testbed.lustre_client import LustreAPIClient
 from testbed.lustre_csi import LustreService
 
 _TOKEN_SECONDS = 12 * 3600
+
+
+@dataclass(frozen=True)
+class LustreURLs:
+    """Of the two faces of the simulated Managed Lustre: the steering port of the CSI driver, and the API."""
+
+    csi: str
+    api: str
 
 
 class KubectlError(RuntimeError):
@@ -22,14 +32,14 @@ class Cluster:
     """Access to a control plane under its directory; several processes may share one."""
 
     def __init__(
-        self, directory: Path, url: str, steering_url: str, binaries: Path, tokens: dict[str, str]
+        self, directory: Path, url: str, lustre: LustreURLs, binaries: Path, tokens: dict[str, str]
     ) -> None:
         self.directory = directory
         self.url = url
         self.ca_file = directory / "certs" / "ca.crt"
         self.kubeconfig = directory / "kubeconfigs" / "admin"
         self.binaries = binaries
-        self._steering_url = steering_url
+        self._lustre = lustre
         self._tokens = tokens
 
     def save(self, path: Path) -> None:
@@ -39,7 +49,7 @@ class Cluster:
         description = {
             "directory": str(self.directory),
             "url": self.url,
-            "steering_url": self._steering_url,
+            "lustre": asdict(self._lustre),
             "binaries": str(self.binaries),
             "tokens": self._tokens,
         }
@@ -51,7 +61,7 @@ class Cluster:
         """The cluster that another process has saved."""
         known = json.loads(path.read_text())
         directory, binaries = Path(known["directory"]), Path(known["binaries"])
-        return Cluster(directory, known["url"], known["steering_url"], binaries, known["tokens"])
+        return Cluster(directory, known["url"], LustreURLs(**known["lustre"]), binaries, known["tokens"])
 
     @cached_property
     def kube(self) -> Kube:
@@ -60,8 +70,13 @@ class Cluster:
 
     @cached_property
     def lustre(self) -> LustreService:
-        """The simulated Managed Lustre service."""
-        return LustreService(self._steering_url)
+        """The simulated Managed Lustre service behind the CSI driver."""
+        return LustreService(self._lustre.csi)
+
+    @cached_property
+    def lustre_api(self) -> LustreAPIClient:
+        """The simulated Managed Lustre API; its ``url`` is the endpoint."""
+        return LustreAPIClient(self._lustre.api)
 
     @property
     def audit(self) -> AuditLog:

@@ -1,5 +1,6 @@
 """The command line of every component."""
 
+import sys
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
@@ -7,6 +8,7 @@ from pathlib import Path
 PROJECT = "testbed-project"
 ZONE = "us-central1-a"
 STAGES = Path(__file__).parent / "stages.yaml"
+PACKAGES = Path(__file__).parents[1]
 
 Command = Callable[["Layout"], list[str]]
 
@@ -21,6 +23,7 @@ class Ports:
     steering: int
     provisioner: int
     resizer: int
+    lustre_api: int
 
 
 @dataclass(frozen=True)
@@ -32,6 +35,7 @@ class Layout:
     ports: Ports
     version: str
     csi_timeout: float
+    csi: bool
 
     @property
     def socket(self) -> Path:
@@ -148,6 +152,12 @@ def lustre_csi(layout: Layout) -> list[str]:
     ]
 
 
+def lustre_api(layout: Layout) -> list[str]:
+    """The Managed Lustre API, which knows the driver's instances, too."""
+    driver = [f"--csi-url=http://127.0.0.1:{layout.ports.steering}", f"--csi-project={PROJECT}"]
+    return [f"--port={layout.ports.lustre_api}", *(driver if layout.csi else [])]
+
+
 def csi_provisioner(layout: Layout) -> list[str]:
     """With the options of the driver's own manifests."""
     options = ["--extra-create-metadata", "--feature-gates=Topology=true"]
@@ -180,6 +190,16 @@ COMMANDS: dict[str, Command] = {
     "kube-scheduler": kube_scheduler,
     "kwok": kwok,
     "lustre-csi": lustre_csi,
+    "lustre-api": lustre_api,
     "csi-provisioner": csi_provisioner,
     "csi-resizer": csi_resizer,
 }
+
+_MODULES = {"lustre-api": "testbed.lustre_api"}
+
+
+def command(name: str, layout: Layout) -> list[str]:
+    """The whole command line of a component; those of our own need ``PACKAGES`` in their PYTHONPATH."""
+    module = _MODULES.get(name)
+    program = [sys.executable, "-m", module] if module else [str(layout.binaries / name)]
+    return [*program, *COMMANDS[name](layout)]

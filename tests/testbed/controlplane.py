@@ -12,8 +12,8 @@ from typing import Self
 from testbed import binaries, identities, population
 from testbed.autoprovisioner import AutoProvisioner
 from testbed.certificates import Authority, write_key
-from testbed.cluster import Cluster
-from testbed.commands import COMMANDS, Layout, Ports
+from testbed.cluster import Cluster, LustreURLs
+from testbed.commands import PACKAGES, Layout, Ports, command
 from testbed.ports import free_ports
 from testbed.process import Component
 from testbed.supervisor import CLIENTS, SIDECARS, Supervisor, answers
@@ -25,9 +25,10 @@ class ControlPlane(Cluster):
     """A context manager around the processes of one cluster; all its files are in one directory.
 
     Without ``controllers`` there is no controller manager and no scheduler, without ``nodes`` no kwok,
-    nodes or auto-provisioner, without ``csi`` no Lustre driver. ``version`` is what the API server
-    reports: the built version with any ``-gke`` suffix. Start it from a thread that lives as long as
-    the cluster should: its processes end when the starting thread does, however that ends.
+    nodes or auto-provisioner, without ``csi`` no Lustre driver; the Managed Lustre API is always there.
+    ``version`` is what the API server reports: the built version with any ``-gke`` suffix. Start it from a
+    thread that lives as long as the cluster should: its processes end when the starting thread does,
+    however that ends.
     """
 
     def __init__(
@@ -40,12 +41,13 @@ class ControlPlane(Cluster):
         csi_timeout: float = 2.0,
     ) -> None:
         programs = binaries.ensure()
-        ports = Ports(*free_ports(6))
+        ports = Ports(*free_ports(7))
         directory = Path(tempfile.mkdtemp(prefix="kvtier-testbed-"))
-        url, steering_url = f"https://127.0.0.1:{ports.api}", f"http://127.0.0.1:{ports.steering}"
-        super().__init__(directory, url, steering_url, programs, identities.new_tokens())
+        lustre = LustreURLs(f"http://127.0.0.1:{ports.steering}", f"http://127.0.0.1:{ports.lustre_api}")
+        url = f"https://127.0.0.1:{ports.api}"
+        super().__init__(directory, url, lustre, programs, identities.new_tokens())
         version = version or binaries.kubernetes_version(programs) + _GKE_SUFFIX
-        self._layout = Layout(directory, programs, ports, version, csi_timeout)
+        self._layout = Layout(directory, programs, ports, version, csi_timeout, csi)
         self._controllers, self._nodes, self._csi = controllers, nodes, csi
         self._processes = Supervisor({name: self._component(name) for name in self._names()})
         self._autoprovisioner: AutoProvisioner | None = None
@@ -111,7 +113,7 @@ class ControlPlane(Cluster):
         return self._processes.pids()
 
     def _names(self) -> Iterator[str]:
-        yield from ("etcd", "kube-apiserver")
+        yield from ("etcd", "kube-apiserver", "lustre-api")
         if self._controllers:
             yield from ("kube-controller-manager", "kube-scheduler")
         if self._nodes:
@@ -120,10 +122,10 @@ class ControlPlane(Cluster):
             yield from ("lustre-csi", *SIDECARS)
 
     def _component(self, name: str) -> Component:
-        argv = [str(self.binaries / name), *COMMANDS[name](self._layout)]
         # Nothing of the caller's environment may change how a component behaves.
         home = str(self.directory)
-        return Component(name, argv, self.directory, {"HOME": home, "TMPDIR": home, "PATH": os.defpath})
+        env = {"HOME": home, "TMPDIR": home, "PATH": os.defpath, "PYTHONPATH": str(PACKAGES)}
+        return Component(name, command(name, self._layout), self.directory, env)
 
     def _write_files(self) -> None:
         (self.directory / "logs").mkdir()
@@ -135,7 +137,7 @@ class ControlPlane(Cluster):
         identities.write_files(self.directory, self.url, self.ca_file, self._tokens)
 
     def _start_all(self) -> None:
-        self._processes.launch("etcd", "kube-apiserver", "lustre-csi")
+        self._processes.launch("etcd", "kube-apiserver", "lustre-csi", "lustre-api")
         self._await_apiserver()
         self._processes.launch("kube-controller-manager", "kube-scheduler", "kwok")
         setup = self.client("testbed:setup")
@@ -156,13 +158,14 @@ class ControlPlane(Cluster):
             wait("kube-controller-manager", lambda: setup.find("v1", "ServiceAccount", "default", "default"))
         if self._nodes:
             wait("kwok", lambda: population.nodes_ready(setup))
+        wait("lustre-api", lambda: answers(f"{self.lustre_api.url}/v1/projects/-/locations/-/instances"))
         self._await_sidecars()
 
     def _await_apiserver(self) -> None:
         self._processes.wait_ready("kube-apiserver", lambda: answers(f"{self.url}/readyz", self.ca_file))
 
     def _launch_sidecars(self) -> None:
-        self._processes.wait_ready("lustre-csi", lambda: answers(f"{self._steering_url}/state"))
+        self._processes.wait_ready("lustre-csi", lambda: answers(f"{self._lustre.csi}/state"))
         self._processes.launch(*SIDECARS)
 
     def _await_sidecars(self) -> None:

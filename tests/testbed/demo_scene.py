@@ -1,4 +1,4 @@
-"""What there is to see of the demo's pool at one moment, read from the API server and the Lustre service."""
+"""What there is to see of the demo's pool at one moment, read from the API server and the Managed Lustre API."""
 
 import re
 from collections.abc import Iterator
@@ -7,6 +7,7 @@ from typing import Any
 
 from kvtier.api import names, placement
 from testbed.cluster import Cluster
+from testbed.commands import PROJECT
 from testbed.kube import Object
 from testbed.pools import API, Pools
 from testbed.population import is_ready
@@ -66,8 +67,25 @@ def _storage(cluster: Cluster) -> Iterator[Row]:
     for one in cluster.kube.list("v1", "PersistentVolume"):
         kept = one["spec"]["persistentVolumeReclaimPolicy"]
         yield Row("PV", f"{one['status'].get('phase', 'Pending')}, reclaim {kept}", _name(one))
-    for name, one in cluster.lustre.state().instances.items():
-        yield Row("Lustre", f"{one['state']}, {one['capacityGib']} GiB", name, one["state"] == "ACTIVE")
+    for one in _instances(cluster):
+        state, name = one["state"], one["name"].rpartition("/")[2]
+        yield Row("Lustre", f"{state}, {one['capacityGib']} GiB", name, state == "ACTIVE")
+
+
+def describe_lustre(cluster: Cluster) -> Iterator[str]:
+    """Lines about each instance, as the Managed Lustre API shows it."""
+    for one in _instances(cluster):
+        gib, throughput = int(one["capacityGib"]), int(one["perUnitStorageThroughput"])
+        yield f"name         {one['name']}"
+        yield f"state        {one['state']}"
+        yield f"capacity     {gib} GiB"
+        yield f"throughput   {throughput} MBps per TiB, {throughput * gib // 1024} MBps in all"
+        yield f"filesystem   {one['filesystem']}"
+        yield f"mount point  {one['mountPoint']}"
+
+
+def _instances(cluster: Cluster) -> list[Object]:
+    return list(cluster.lustre_api.project(PROJECT).instances().values())
 
 
 def _claim(claim: Object) -> Row:
@@ -88,12 +106,20 @@ def _serving(cluster: Cluster) -> Iterator[Row]:
         yield Row("Deployment", f"{ready} of {wanted} ready", _name(one), ready == wanted)
     for one in pools.children("v1", "Service"):
         yield Row("Service", "exists", _name(one))
-    for one in kube.list("v1", "Pod", NAMESPACE, labelSelector=f"{names.LABEL_POOL}={POOL}"):
+    for one in pools.children("batch/v1", "Job"):
+        yield _job(one)
+    engines = f"{names.LABEL_POOL}={POOL},{names.LABEL_MODEL}"
+    for one in kube.list("v1", "Pod", NAMESPACE, labelSelector=engines):
         yield _pod(one)
     for one in kube.list("v1", "Node", labelSelector=placement.COMPUTE_CLASS):
         machine = one["metadata"]["labels"]["node.kubernetes.io/instance-type"]
         state = "Ready" if is_ready(one) else "starting"
         yield Row("Node", f"{state}, {machine}", _name(one), is_ready(one))
+
+
+def _job(job: Object) -> Row:
+    done = bool(job.get("status", {}).get("succeeded"))
+    return Row("Job", "has written to Lustre" if done else "tries to write to Lustre", _name(job), done)
 
 
 def _pod(pod: Object) -> Row:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from testbed.cluster import Cluster
-from testbed.demo_scene import POOL, Scene, look
+from testbed.demo_scene import POOL, Scene, describe_lustre, look
 from testbed.demo_view import View
 from testbed.operator_process import ROOT
 from testbed.process import Component
@@ -52,6 +52,8 @@ class Story:
             self._await(
                 "the Lustre claim to be bound", lambda scene: _states(scene, "PVC") == ["Bound, 18000Gi"]
             )
+        told = "The Managed Lustre API tells of the instance behind the claim:"
+        self._view.say("\n".join([told, *describe_lustre(self._cluster)]))
         self._view.say("Lustre is there. Only now do engines start, and GPU nodes with them.")
         with self._times.measured("Lustre bound -> pool Ready"):
             self._await("the pool to be Ready", lambda scene: scene.ready)

@@ -1,20 +1,26 @@
 """Lets a test decide how the Pods of a namespace fare, whoever creates them.
 
 A Pod's annotation tells kwok its fate (see stages.yaml). The namespace's annotation is copied to every
-new Pod by an admission policy, so that an operator's own Pod templates need not know.
+new Pod by an admission policy, so that an operator's own Pod templates need not know. The fates of `EXITS`
+are for the Pods of Jobs alone: the others run as if there were none.
 """
 
 from testbed.kube import ApiError, Kube, Object
 
 NAMESPACE_ANNOTATION = "testbed.kvtier.dev/pod-fate"
 POD_ANNOTATION = "testbed.kvtier.dev/fate"
-FATES = ("crash-loop", "image-missing", "mount-hangs")
+EXITS = tuple(f"exit-{code}" for code in (1, 5, 13, 28, 30))
+FATES = ("crash-loop", "image-missing", "mount-hangs", *EXITS)
 
 _API_VERSION = "admissionregistration.k8s.io/v1"
 _PROBE = "testbed-fates"
 _NAME = "pod-fate.testbed.kvtier.dev"
 _ANNOTATIONS = "namespaceObject.metadata.annotations"
-_HAS_FATE = f"has({_ANNOTATIONS}) && '{NAMESPACE_ANNOTATION}' in {_ANNOTATIONS}"
+_OF_JOB = "object.metadata.?ownerReferences.orValue([]).exists(owner, owner.kind == 'Job')"
+_HAS_FATE = (
+    f"has({_ANNOTATIONS}) && '{NAMESPACE_ANNOTATION}' in {_ANNOTATIONS} && "
+    f"(!{_ANNOTATIONS}['{NAMESPACE_ANNOTATION}'].startsWith('exit-') || {_OF_JOB})"
+)
 _COPY = (
     "Object{metadata: Object.metadata{annotations: "
     f"{{'{POD_ANNOTATION}': {_ANNOTATIONS}['{NAMESPACE_ANNOTATION}']}}}}}}"

@@ -1,15 +1,13 @@
 """What the simulated GKE Container API says: documents of clusters, refusals, and other ends of a request."""
 
-import json
-import threading
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 from typing import Any
 
-Object = dict[str, Any]
+from testbed.google_faults import Drop, Fault, Hold, Object, Reply, error_reply
+
+__all__ = ("Drop", "Fault", "Hold", "Object", "Reply", "cluster", "node_pool", "not_found", "refusal")
 
 _VERSION = "1.35.2-gke.1842000"
-_DRIBBLE_SECONDS = 0.02
 _STATUS = {
     400: ("INVALID_ARGUMENT", "badRequest", "Location is invalid."),
     401: ("UNAUTHENTICATED", "unauthorized", "Request had invalid authentication credentials."),
@@ -21,51 +19,11 @@ _STATUS = {
 }
 
 
-@dataclass(frozen=True)
-class Reply:
-    """An answer, byte for byte."""
-
-    status: int
-    body: bytes
-    content_type: str = "application/json; charset=UTF-8"
-
-
-@dataclass(frozen=True)
-class Drop:
-    """The connection closes without an answer."""
-
-
-@dataclass
-class Hold:
-    """Requests wait until ``release``, then get the answer that was due when they came.
-
-    ``entered`` is set when the first request waits. With ``trickle`` a request does get bytes all the time,
-    so that no read times out, but never a whole answer.
-    """
-
-    trickle: bool = False
-    entered: threading.Event = field(default_factory=threading.Event)
-    _released: threading.Event = field(default_factory=threading.Event)
-
-    def release(self) -> None:
-        self._released.set()
-
-    def pause(self, dribble: Callable[[], None]) -> None:
-        """For the server: return when released."""
-        self.entered.set()
-        while not self._released.wait(_DRIBBLE_SECONDS if self.trickle else None):
-            dribble()
-
-
-Fault = Reply | Drop | Hold
-
-
 def refusal(code: int, message: str = "") -> Reply:
     """An error as Google's APIs write it."""
     status, reason, text = _STATUS[code]
     details = {"message": message or text, "domain": "global", "reason": reason}
-    error = {"code": code, "message": message or text, "errors": [details], "status": status}
-    return Reply(code, json.dumps({"error": error}).encode())
+    return error_reply(code, status, message or text, errors=[details])
 
 
 def not_found(name: str) -> Reply:

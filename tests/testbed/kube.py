@@ -1,5 +1,6 @@
 """A small synchronous client of the API server, for tests."""
 
+import time
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from testbed.waiting import eventually
 Object = dict[str, Any]
 Objects = list[Object]
 
+_PATIENCE = 10
 _TIMEOUT_SECONDS = 30.0
 FIELD_MANAGER = "testbed"
 MERGE_PATCH = "application/merge-patch+json"
@@ -51,8 +53,16 @@ class Kube:
         self._session.headers.update({"Authorization": f"Bearer {token}", "User-Agent": user_agent})
 
     def request(self, method: str, path: str, timeout: float = _TIMEOUT_SECONDS, **options: Any) -> Any:
-        """One HTTP request to the API server; raises ``ApiError`` unless it succeeds."""
-        response = self._session.request(method, self._url + path, timeout=timeout, **options)
+        """One HTTP request to the API server; raises ``ApiError`` unless it succeeds.
+
+        Repeated, as every Kubernetes client does, while the server asks for that: its custom resources are
+        away for a moment after a restart, and when their definitions change.
+        """
+        for _ in range(_PATIENCE):
+            response = self._session.request(method, self._url + path, timeout=timeout, **options)
+            if response.status_code != 429 or "Retry-After" not in response.headers:
+                break
+            time.sleep(float(response.headers["Retry-After"]))
         if response.status_code == 404:
             raise NotFoundError(response)
         if not response.ok:

@@ -17,6 +17,7 @@ from testbed.waiting import eventually
 NAMESPACE, SERVICE_ACCOUNT = "kvtier-system", "kvtier-operator"
 USER = f"system:serviceaccount:{NAMESPACE}:{SERVICE_ACCOUNT}"
 ROOT = Path(__file__).parents[2]
+LUSTRE_ENDPOINT = "KVTIER_LUSTRE_ENDPOINT"
 _STOP_SECONDS = 10.0
 _numbers = itertools.count()
 
@@ -42,14 +43,30 @@ def operator(cluster: Cluster, *arguments: str, server: str = "", **environment:
 
 
 def start(cluster: Cluster, *arguments: str, server: str = "", **environment: str) -> Component:
-    """Start `kvtier run` with the operator's token; `stop` ends it."""
+    """Start `kvtier run` with the operator's token and the cluster's Managed Lustre API; `stop` ends it."""
     kubeconfig = cluster.service_account_kubeconfig(NAMESPACE, SERVICE_ACCOUNT, server)
     command = [sys.executable, "-m", "kvtier", "run", "--kubeconfig", str(kubeconfig), *arguments]
-    settings = {"PYTHONPATH": str(ROOT / "operator"), "PATH": os.defpath, "HOME": str(cluster.directory)}
+    settings = {
+        "PYTHONPATH": str(ROOT / "operator"),
+        "PATH": os.defpath,
+        "HOME": str(cluster.directory),
+        LUSTRE_ENDPOINT: cluster.lustre_api.url,
+    }
     name = f"operator-{os.getpid()}-{next(_numbers)}"
     process = Component(name, command, cluster.directory, settings | environment)
     process.start()
     return process
+
+
+def revive(process: Component) -> bool:
+    """What the kubelet does about an operator that has lost its Lease, and ended for that; always True.
+
+    On a slow machine an API server may be away for longer than the Lease can be renewed late.
+    """
+    if process.ended:
+        assert "the lease could not be renewed" in logged(process), process.explain("ended")
+        process.start()
+    return True
 
 
 def stop(process: Component, force: bool = False) -> None:

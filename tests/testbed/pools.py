@@ -11,6 +11,7 @@ NETWORK = "projects/testbed-project/global/networks/default"
 # Clusters that the GKE API of the tests knows (tests/integration/conftest.py).
 SAME_NETWORK = {"project": "testbed-project", "location": "us-central1", "name": "same-network"}
 OTHER_NETWORK = SAME_NETWORK | {"name": "other-network"}
+LEGACY_PORT = SAME_NETWORK | {"name": "legacy-port"}
 
 SPEC: Object = {
     "tiers": {

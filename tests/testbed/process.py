@@ -50,9 +50,14 @@ class Component:
                 start_new_session=True,
             )
 
+    @property
+    def ended(self) -> bool:
+        """Whether the program has ended by itself."""
+        return self._popen is not None and self._popen.poll() is not None
+
     def require_alive(self) -> None:
         """Raise ``ComponentError`` when the program has ended by itself."""
-        if self._popen is not None and self._popen.poll() is not None:
+        if self._popen is not None and self.ended:
             raise ComponentError(self.explain(f"ended with status {self._popen.returncode}"))
 
     def explain(self, problem: str) -> str:

@@ -25,6 +25,7 @@ CHILDREN = (
     ("cloud.google.com/v1", "ComputeClass"),
     ("apps/v1", "Deployment"),
     ("v1", "Service"),
+    ("batch/v1", "Job"),
 )
 _LEASE = ("coordination.k8s.io/v1", "Lease", "kvtier-operator", operator_process.NAMESPACE)
 
@@ -112,7 +113,7 @@ class Rig:
         """Wait for a condition while claims get bound and engines ready."""
 
         def settled() -> Any:
-            hands.settle(self.kube)
+            hands.settle(self.kube, self.plane.lustre_api)
             return condition()
 
         eventually(settled, timeout, what)

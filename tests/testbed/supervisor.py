@@ -18,7 +18,7 @@ SIDECARS = ("csi-provisioner", "csi-resizer")
 CLIENTS = (*SIDECARS, "kwok", "kube-scheduler", "kube-controller-manager")
 _STOP_ORDER = (
     CLIENTS,
-    ("lustre-csi", "kube-apiserver"),
+    ("lustre-api", "lustre-csi", "kube-apiserver"),
     ("etcd",),
 )
 _TERMINATION_LOG = Path("/dev/termination-log")
