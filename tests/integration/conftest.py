@@ -8,7 +8,8 @@ from testbed import gke_documents, operator_process
 from testbed.cluster import Cluster
 from testbed.gke_api import GKEApi
 from testbed.kube import Kube
-from testbed.pools import NETWORK, OTHER_NETWORK, SAME_NETWORK, Pools
+from testbed.lustre_client import LustreProject
+from testbed.pools import LEGACY_PORT, NETWORK, OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.process import Component
 from testbed.rig import Rig, rig
 
@@ -21,10 +22,17 @@ def operator(control_plane: Cluster) -> Iterator[Component]:
     """
     operator_process.install(control_plane.kube)
     with GKEApi() as api:
-        for cluster, network in ((SAME_NETWORK, NETWORK), (OTHER_NETWORK, f"{NETWORK}-other")):
+        legacy = {"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": True}}
+        for cluster, document in (
+            (SAME_NETWORK, gke_documents.cluster(NETWORK)),
+            (OTHER_NETWORK, gke_documents.cluster(f"{NETWORK}-other")),
+            (LEGACY_PORT, gke_documents.cluster(NETWORK, addonsConfig=legacy)),
+        ):
             name = "projects/{project}/locations/{location}/clusters/{name}".format(**cluster)
-            api.put(name, gke_documents.cluster(network))
-        with operator_process.operator(control_plane, KVTIER_GKE_ENDPOINT=api.url) as process:
+            api.put(name, document)
+        with operator_process.operator(
+            control_plane, "--google-seconds=1", KVTIER_GKE_ENDPOINT=api.url
+        ) as process:
             yield process
 
 
@@ -32,6 +40,14 @@ def operator(control_plane: Cluster) -> Iterator[Component]:
 def pools(kube: Kube, namespace: str) -> Pools:
     """The pools of the test's namespace."""
     return Pools(kube, namespace)
+
+
+@pytest.fixture
+def lustre_project(control_plane: Cluster, namespace: str) -> Iterator[LustreProject]:
+    """The Google Cloud project of the test, as the Managed Lustre API knows it; it is named like the namespace."""
+    project = control_plane.lustre_api.project(namespace)
+    yield project
+    project.reset()
 
 
 @pytest.fixture(scope="module")

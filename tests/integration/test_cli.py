@@ -24,7 +24,7 @@ def kvtier(*arguments: str, text: str | None = None, **environment: str) -> subp
     )
 
 
-@pytest.mark.parametrize("command", ["", "run", "check", "render", "crd"])
+@pytest.mark.parametrize("command", ["", "run", "check", "render", "crd", "lustre", "lustre sizes"])
 def test_help_needs_no_manual(command: str) -> None:
     done = kvtier(*command.split(), "--help")
     assert done.returncode == 0
@@ -53,6 +53,24 @@ def test_render_prints_manifests_that_the_api_server_accepts(control_plane: Clus
     ]
     apply = ("apply", "--dry-run=server", "--validate=strict", "--server-side", "-f", "-")
     control_plane.kubectl(*apply, input=done.stdout)
+
+
+def test_render_names_what_only_the_lustre_api_can_tell(control_plane: Cluster, namespace: str) -> None:
+    done = kvtier("render", "-n", namespace, "-f", str(SAMPLES / "dynamic-tier.yaml"))
+    assert done.returncode == 0
+    assert "dynamic-tier: kvtier asks the Lustre API for instance projects/my-project/" in done.stderr
+    assert "the instance's address is known once it is made" in done.stderr
+    apply = ("apply", "--dry-run=server", "--validate=strict", "--server-side", "-f", "-")
+    control_plane.kubectl(*apply, input=done.stdout)
+
+
+def test_lustre_sizes_answers_without_a_cluster() -> None:
+    done = kvtier("lustre", "sizes", "--tier", "1000", "--near", "10000Gi", KUBECONFIG="/nonexistent")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "the nearest are 9000Gi and 18000Gi" in done.stdout
+    refused = kvtier("lustre", "sizes", "--near", "10000")
+    assert (refused.returncode, refused.stdout) == (2, "")
+    assert "write 10000Gi" in refused.stderr
 
 
 def test_check_shows_every_prerequisite_and_passes_with_unknown(control_plane: Cluster) -> None:

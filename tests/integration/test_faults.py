@@ -11,8 +11,10 @@ from testbed.pools import Pools
 from testbed.proxy import Fault
 from testbed.rig import CHILDREN, Rig
 
-# Finalizer, class, claim, ComputeClass, status; then, once the claim is bound, engine, service, status, status.
-WRITES = range(9)
+# Finalizer, class, claim, ComputeClass, status; once the claim is bound, Job, status; once the tier is proven, engine,
+# service, status, status.
+WRITES = range(11)
+_UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ONCE = {
     "a conflict": Fault("answer", status=409),
     "an overload": Fault("answer", status=429, retry_after=1),
@@ -105,7 +107,7 @@ def _end_of(rig: Rig, pools: Pools, create: bool = True) -> list[Any]:
     children = [_plain(child, pools.namespace) for kind in CHILDREN for child in pools.children(*kind)]
     status = pools.get("pool")["status"]
     conditions = [(one["type"], one["status"], one["reason"]) for one in status["conditions"]]
-    return [children, conditions, status["phase"], status["tiers"]]
+    return [children, conditions, status["phase"], _UID.sub("UID", repr(status["tiers"]))]
 
 
 def _stamped(pool: Any) -> bool:
@@ -116,6 +118,6 @@ def _plain(child: Any, namespace: str) -> Any:
     """A child without what the API server adds, and with digests and the namespace made equal."""
     content = {key: value for key, value in child.items() if key not in ("metadata", "status")}
     text = repr((content, child["metadata"]["labels"])).replace(namespace, "NAMESPACE")
-    text = re.sub(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}", "UID", text)
+    text = _UID.sub("UID", text)
     text = re.sub(r"'clusterIPs?': [^]}]*?[],]", "", re.sub(r"'kv[a-z0-9]{6}'", "FILESYSTEM", text))
     return re.sub(r"[0-9a-f]{8,16}", "DIGEST", re.sub(r"-[0-9a-f]{4}-", "-", text))

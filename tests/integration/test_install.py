@@ -36,6 +36,7 @@ def test_the_service_account_may_do_what_the_role_says_and_no_more(installed: Cl
     assert may("patch", "kvcachepools.kvtier.dev")
     assert may("get", "secrets")
     assert not may("list", "secrets")
-    assert not may("delete", "persistentvolumes")
+    assert may("delete", "persistentvolumes")
+    assert not may("delete", "pods")
     assert not may("delete", "namespaces")
     assert not may("patch", "customresourcedefinitions")

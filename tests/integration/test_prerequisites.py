@@ -1,10 +1,9 @@
 """Prerequisites on a real control plane: nothing is made before they hold, and they are noticed when they do."""
 
-from typing import Any
-
 import pytest
 
-from testbed import gke, population
+from integration.own_nodes import Nodes
+from testbed import gke
 from testbed.kube import Kube
 from testbed.pools import OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.waiting import eventually
@@ -13,28 +12,6 @@ pytestmark = pytest.mark.usefixtures("operator")
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 CLAIM = ("v1", "PersistentVolumeClaim")
-
-
-class Nodes:
-    """Nodes of the test's own: only its pools select them."""
-
-    def __init__(self, kube: Kube, namespace: str) -> None:
-        self.kube = kube
-        self.namespace = namespace
-        self.labels = {"kvtier.dev/pool-namespace": namespace}
-
-    def add(self, name: str, **changes: Any) -> str:
-        full = f"{self.namespace}-{name}"
-        settings = {"machine": "a3-highgpu-8g", "labels": self.labels} | changes
-        population.add_node(self.kube, gke.NodeSpec(full, **settings))
-        return full
-
-    def remove(self, name: str) -> None:
-        self.kube.delete("v1", "Node", name)
-
-    def pool(self) -> dict[str, Any]:
-        """Changes that make a pool use these nodes."""
-        return {"nodePool__provisioner": "Existing", "nodePool__nodeSelector": self.labels}
 
 
 @pytest.fixture
@@ -114,7 +91,7 @@ def test_a_missing_secret_holds_engines_back_until_it_is_made(pools: Pools, kube
 def test_too_much_local_ssd_is_refused_with_the_numbers(pools: Pools) -> None:
     pools.create("disks", tiers__localSSD__capacity="6000Gi")
     found = pools.wait("disks", "LocalSSDSupported", "False", "TooLarge")
-    assert "5400Gi" in found["message"]
+    assert "136Gi beside it (model weights, logs) are more than the 5254Gi" in found["message"]
     assert pools.children(*DEPLOYMENT) == []
 
 
@@ -159,6 +136,6 @@ def test_a_pool_of_any_valid_name_becomes_ready(pools: Pools, name: str) -> None
     pools.create(name)
     pools.wait(name)
     service = pools.child("v1", "Service")
-    pods = pools.kube.list("v1", "Pod", pools.namespace)
+    pods = pools.kube.list("v1", "Pod", pools.namespace, labelSelector="kvtier.dev/model")
     selector = service["spec"]["selector"]
     eventually(lambda: pods and all(selector.items() <= pod["metadata"]["labels"].items() for pod in pods))

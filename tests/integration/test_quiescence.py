@@ -11,11 +11,14 @@ from testbed import gke, operator_process, population
 from testbed.operator_process import ROOT, USER
 from testbed.pools import API, Pools
 from testbed.rig import Rig, rig
+from testbed.samples import SAMPLES, prepare
+from testbed.waiting import eventually
 
-SAMPLES = sorted((ROOT / "manifests" / "samples").glob("*.yaml"))
 RESYNCS = 4
 # Used when a pool was released by force: test_replicas.
 SWEEP = ("kvcachepools", "get")
+# kvtier's own volumes, of instances that the driver did not make, go with their pool: test_lustre_teardown.
+OWN_VOLUMES = ("persistentvolumes", "delete")
 # A server-side apply that creates is logged as patch, a watch only when it ends.
 UNSEEN = ("create", "watch")
 
@@ -29,6 +32,7 @@ def quiet() -> Iterator[Rig]:
 @pytest.fixture(scope="module")
 def samples(quiet: Rig) -> Pools:
     """All samples, applied as they are."""
+    prepare(quiet.plane.lustre_api)
     pools = quiet.pools()
     secret = {"name": "hf-token", "namespace": pools.namespace}
     quiet.kube.create(
@@ -59,10 +63,15 @@ def test_every_permission_is_used_and_no_other_is_asked_for(quiet: Rig) -> None:
     pools = quiet.pools()
     with quiet.operator("--resync-seconds", "1") as process:
         pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
+        eventually(lambda: _lists(quiet, "events"), 30.0, "news of the claim are read while it waits")
         quiet.until(lambda: pools.condition("pool", "CredentialsPresent").get("status") == "False")
         pools.patch(
             "pool", {"models": [{"name": "chat", "model": "example/model"}], "deletionPolicy": "Delete"}
         )
+        quiet.until_ready(pools, "pool")
+        claim = pools.child("v1", "PersistentVolumeClaim")["metadata"]["name"]
+        quiet.kube.delete("v1", "PersistentVolumeClaim", claim, pools.namespace)
+        eventually(lambda: _lists(quiet, "pods"), 30.0, "who keeps a deleted claim is read")
         quiet.until_ready(pools, "pool")
         pools.patch("pool", {"tiers": {"lustre": None}})
         quiet.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
@@ -72,12 +81,17 @@ def test_every_permission_is_used_and_no_other_is_asked_for(quiet: Rig) -> None:
     requests = quiet.plane.audit.requests(user=USER)
     assert [one for one in requests if one.code == 403] == []
     asked = {("/".join(filter(None, (one.resource, one.subresource))), one.verb) for one in requests}
-    assert {grant for grant in _granted() - asked if grant[1] not in UNSEEN} == {SWEEP}
+    assert {grant for grant in _granted() - asked if grant[1] not in UNSEEN} == {SWEEP, OWN_VOLUMES}
 
 
 def _await_resyncs(process: Any) -> None:
     listed = operator_process.logged(process).count("listed ")
     operator_process.await_log(process, "listed ", listed + RESYNCS)
+
+
+def _lists(quiet: Rig, resource: str) -> bool:
+    requests = quiet.plane.audit.requests(user=USER)
+    return any((one.resource, one.verb) == (resource, "list") for one in requests)
 
 
 def _granted() -> set[tuple[str, str]]:

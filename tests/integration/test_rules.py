@@ -125,7 +125,7 @@ ACCEPTED: dict[str, dict[str, Any]] = {
 }
 
 
-def _offline(pool: dict[str, Any]) -> str:
+def offline(pool: dict[str, Any]) -> str:
     """What `kvtier render` would say, '' when it accepts."""
     try:
         load(yaml.safe_dump(pool), "default")
@@ -143,7 +143,7 @@ def test_is_refused_by_the_api_server_and_offline(pools: Pools, changes: dict[st
     assert refusal.value.code in (400, 422)
     assert says in str(refusal.value)
     # Duplicate items of list maps are the one thing that only the API server looks for.
-    assert _offline(pool) or "Duplicate value" in str(refusal.value)
+    assert offline(pool) or "Duplicate value" in str(refusal.value)
 
 
 @pytest.mark.parametrize("changes", ACCEPTED.values(), ids=ACCEPTED)
@@ -151,7 +151,7 @@ def test_is_accepted_by_the_api_server_and_offline(pools: Pools, changes: dict[s
     pool = manifest("accepted", pools.namespace, **changes)
     query = {"fieldValidation": "Strict", "dryRun": "All"}
     pools.kube.request("POST", _path(pools), json=pool, params=query)
-    assert _offline(pool) == ""
+    assert offline(pool) == ""
 
 
 def _path(pools: Pools) -> str:

@@ -6,28 +6,36 @@ from typing import Any
 import pytest
 import yaml
 
+from testbed import samples
 from testbed.cluster import Cluster
 from testbed.kube import Kube
 from testbed.pools import Pools
 from testbed.waiting import eventually
 
-SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"
-NAMES = sorted(path.stem for path in SAMPLES.glob("*.yaml"))
+PATHS = {path.stem: path for path in samples.SAMPLES}
+NAMES = sorted(PATHS)
 
 pytestmark = pytest.mark.usefixtures("operator")
 
 
 def test_there_is_a_sample_for_every_way_of_use() -> None:
     assert set(NAMES) >= {"long-document-chat", "two-models", "opportunistic", "minimal"}
+    assert set(NAMES) >= {"existing-instance", "existing-by-hand", "dynamic-tier", "cloud-storage"}
 
 
+@pytest.fixture
+def google(control_plane: Cluster) -> None:
+    samples.prepare(control_plane.lustre_api)
+
+
+@pytest.mark.usefixtures("google")
 @pytest.mark.parametrize("name", NAMES)
 def test_a_sample_is_applied_strictly_and_becomes_ready(
     control_plane: Cluster, kube: Kube, pools: Pools, name: str
 ) -> None:
     secret = {"name": "hf-token", "namespace": pools.namespace}
     kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"token": "hf_x"}})
-    path = str(SAMPLES / f"{name}.yaml")
+    path = str(PATHS[name])
     control_plane.kubectl("-n", pools.namespace, "apply", "--validate=strict", "-f", path)
     pools.wait(name)
     live, written = pools.get(name)["spec"], yaml.safe_load(Path(path).read_text())["spec"]
@@ -41,6 +49,13 @@ def test_kubectl_get_shows_a_pool_in_one_line(control_plane: Cluster, pools: Poo
     assert table[0].split() == ["NAME", "READY", "PHASE", "LUSTRE", "USED", "MODELS", "AGE"]
     # Used is empty: nothing measures it yet.
     assert table[1].split()[:5] == ["shown", "True", "Ready", "9000Gi", "1/1"]
+
+
+def test_the_status_tells_what_the_shared_tier_delivers(pools: Pools) -> None:
+    pools.create("fast")
+    pools.wait("fast")
+    (tier,) = (one for one in pools.get("fast")["status"]["tiers"] if one["name"] == "lustre")
+    assert (tier["capacity"], tier["throughput"]) == ("9000Gi", "8.8 GB/s")
 
 
 @pytest.mark.parametrize(

@@ -167,6 +167,19 @@ def test_the_pods_of_a_namespace_meet_the_fate_that_a_test_sets(
     eventually(lambda: sign in json.dumps(kube.get("v1", "Pod", "p", namespace)["status"]))
 
 
+def test_the_pods_of_a_job_alone_exit_with_the_code_that_a_test_sets(kube: Kube, namespace: str) -> None:
+    set_fate(kube, namespace, "exit-28")
+    spec = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any"}]}
+    job = {"backoffLimit": 0, "template": {"spec": spec}}
+    metadata = {"name": "one", "namespace": namespace}
+    kube.create({"apiVersion": "batch/v1", "kind": "Job", "metadata": metadata, "spec": job})
+    kube.create({"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": spec})
+    eventually(lambda: kube.get("batch/v1", "Job", "one", namespace)["status"].get("failed") == 1)
+    (failed,) = kube.list("v1", "Pod", namespace, labelSelector="batch.kubernetes.io/job-name=one")
+    assert failed["status"]["containerStatuses"][0]["state"]["terminated"]["exitCode"] == 28
+    eventually(lambda: kube.get("v1", "Pod", "one", namespace)["status"]["phase"] == "Running")
+
+
 def test_the_audit_log_counts_the_writes_of_a_user(
     control_plane: Cluster, kube: Kube, namespace: str
 ) -> None:

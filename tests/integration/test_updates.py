@@ -60,7 +60,7 @@ def test_a_capacity_that_was_refused_stands_in_no_way_of_other_edits(pools: Pool
     pools.wait(pool, "CapacityValid", "False", "WouldShrink")
     model = pools.get(pool)["spec"]["models"][0]
     pools.patch(pool, {"models": [model | {"replicas": 2}]})
-    eventually(lambda: pools.child("apps/v1", "Deployment")["spec"]["replicas"] == 2)
+    eventually(lambda: [one["spec"]["replicas"] for one in pools.children("apps/v1", "Deployment")] == [2])
 
 
 @pytest.mark.parametrize(

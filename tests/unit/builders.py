@@ -6,7 +6,9 @@ from kvtier.api import placement
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
-from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Object, Observed, Secrets
+from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
+from kvtier.facts.objects import Object
+from kvtier.plan.lustre.probe.job import probe
 from kvtier.plan.offline import manifests
 
 NOW = "2026-11-29T12:00:00Z"
@@ -126,8 +128,20 @@ def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi
         state = {
             "status": {"phase": phase, "capacity": {"storage": capacity}},
             "spec": {"volumeName": "pv-1"},
+            "metadata": {"annotations": {"pv.kubernetes.io/bound-by-controller": "yes"}},
         }
     return live(manifest(of, "PersistentVolumeClaim"), **joined(state, changes))
+
+
+def job(of: KVCachePool, *ended: str, after: str = "", **changes: Any) -> Any:
+    """The Job that tries the pool's claim out, with these conditions (Complete when none is given)."""
+    at = changes.get("metadata", {}).get("creationTimestamp", NOW)
+    conditions = [
+        {"type": type_, "status": "True", "lastTransitionTime": at} for type_ in ended or ("Complete",)
+    ]
+    created = {"metadata": {"uid": f"job-uid-{after}", "creationTimestamp": at}}
+    state = joined(created, {"status": {"conditions": conditions}})
+    return live(probe(of, claim(of), after), **joined(state, changes))
 
 
 def deployment(of: KVCachePool, ready: int = 1, **changes: Any) -> Any:

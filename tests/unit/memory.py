@@ -38,7 +38,9 @@ class MemoryClient:
     async def get_metadata(self, resource: Resource, namespace: str | None, name: str) -> Any:
         return await self.get(resource, namespace, name)
 
-    async def list(self, resource: Resource, namespace: str | None = None, selector: str = "") -> Any:
+    async def list(
+        self, resource: Resource, namespace: str | None = None, selector: str = "", fields: str = ""
+    ) -> Any:
         self._check(("list", resource.kind, selector))
         if resource.kind in self.unserved:
             return None

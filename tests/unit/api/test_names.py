@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtier.api.names import derive, digest, filesystem, label_value
+from kvtier.api.names import claim, derive, digest, filesystem, label_value
 
 _LABEL = re.compile(r"[a-z]([-a-z0-9]{0,61}[a-z0-9])?")
 _LABEL_VALUE = re.compile(r"[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?")
@@ -59,6 +59,12 @@ def test_a_derived_name_tells_what_it_belongs_to_and_never_changes() -> None:
 @pytest.mark.parametrize("name", ["1cache", "...", "日本語", ""])
 def test_a_name_without_a_leading_letter_gets_one(name: str) -> None:
     assert _LABEL.fullmatch(derive(name))
+
+
+@given(POOL_NAMES)
+def test_a_claim_s_name_is_a_label_of_google_cloud(name: str) -> None:
+    # The driver copies it (lustre-csi-driver, utils.go).
+    assert re.fullmatch(r"[a-z0-9_-]{1,63}", claim(name))
 
 
 @given(POOL_NAMES)

@@ -10,7 +10,8 @@ from pydantic import BaseModel, ValidationError
 
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1 import KVCachePool
-from unit.builders import document, model
+from unit.builders import document, joined, model
+from unit.instances import CLUSTER, KEY, api, by_hand, dynamic, existing
 from unit.tables import table
 
 
@@ -22,6 +23,8 @@ def _served(**changes: Any) -> dict[str, Any]:
     return {"models": [model(**changes)]}
 
 
+BUCKET = {"uri": "gs://bucket/chat/"}
+COPIED: dict[str, Any] = {"cloudStorage": BUCKET}
 UNTAGGED = {"image": "registry.example/vllm@sha256:0123"}
 
 RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -49,6 +52,84 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         _lustre(1000, "9000Gi"),
         _lustre(1000, "9Ti"),
         "capacity 9Ti must be written in Gi: the nearest are 9000Gi and 18000Gi",
+    ),
+    "the Dynamic tier comes in steps of 472000Gi": (
+        dynamic(capacity="944000Gi"),
+        dynamic(capacity="500000Gi"),
+        "capacity 500000Gi is not possible in the Dynamic tier: the nearest are 472000Gi and 944000Gi",
+    ),
+    **{
+        f"{name} is required of an instance that is made": (
+            existing(),
+            {"tiers": {"lustre": {name: None}}},
+            f"{name} is required with provisioner CSI",
+        )
+        for name in ("capacity", "zone", "network", "throughputPerTiB")
+    },
+    "an instance made through the Lustre API has one tier": (
+        dynamic(),
+        dynamic(throughputPerTiB=1000, capacity="4248000Gi"),
+        "provisioner API needs either throughputPerTiB or dynamicTier",
+    ),
+    "an existing instance has a name": (
+        existing(),
+        existing(instance=None),
+        "instance is required with provisioner Existing",
+    ),
+    "an instance that is made is none that exists": (
+        by_hand(),
+        {"tiers": {"lustre": {"address": "10.0.0.4"}}},
+        "address can only be set with provisioner Existing",
+    ),
+    "the driver has no parameter for a key": (
+        api(kmsKey=KEY),
+        {"tiers": {"lustre": {"kmsKey": KEY}}},
+        "kmsKey can only be set with provisioner API: the Lustre CSI driver has no parameter",
+    ),
+    "an existing instance is where it is": (
+        existing(),
+        existing(zone="us-central1-a"),
+        "throughputPerTiB, zone, network cannot be set with provisioner Existing: the instance has them",
+    ),
+    "what one knows by hand is all or nothing": (
+        by_hand(),
+        by_hand(filesystem=None),
+        "address, filesystem, capacity of an existing instance are given together or not at all",
+    ),
+    "a key is of the instance's region": (
+        api(kmsKey=KEY),
+        api(kmsKey=KEY.replace("us-central1", "us-central")),
+        "kmsKey must be in the region of the instance",
+    ),
+    "who is mapped needs a mapping": (
+        api(accessRules={"defaultSquash": "RootSquash", "squashUID": 1000}),
+        api(accessRules={"defaultSquash": "NoSquash", "squashUID": 1000}),
+        "squashUID, squashGID and exceptions need defaultSquash RootSquash",
+    ),
+    "the Lustre API is asked in the cluster's project": (
+        api(),
+        joined(api(), {"cluster": None}),
+        "lustre.provisioner API needs cluster: it says in which project the instance is made",
+    ),
+    "it is Lustre that copies": (
+        {"cluster": CLUSTER, "tiers": COPIED},
+        {"cluster": CLUSTER, "tiers": {**COPIED, "lustre": None}},
+        "cloudStorage needs the lustre tier",
+    ),
+    "copies are asked for somewhere": (
+        joined(existing(), {"tiers": COPIED}),
+        {"tiers": COPIED},
+        "cloudStorage needs cluster, or an existing instance",
+    ),
+    "a schedule is a cron expression": (
+        {"cluster": CLUSTER, "tiers": {"cloudStorage": {**BUCKET, "exportSchedule": "*/15 0-6 1,15 JAN *"}}},
+        {"cluster": CLUSTER, "tiers": {"cloudStorage": {**BUCKET, "exportSchedule": "60 3 * * *"}}},
+        "exportSchedule must be a cron expression of five fields",
+    ),
+    "only an Opportunistic pool runs without the tier": (
+        {"mode": "Opportunistic", "tiers": {"lustre": {"maintenance": "Bypass"}}},
+        {"tiers": {"lustre": {"maintenance": "Bypass"}}},
+        "lustre.maintenance Bypass needs mode Opportunistic",
     ),
     "lower tiers need the CPU tier": (
         {"tiers": {"cpu": None, "lustre": None}},
@@ -99,6 +180,11 @@ def test_rule(accepted: dict[str, Any], refused: dict[str, Any], words: str) -> 
     with pytest.raises(ValidationError) as refusal:
         KVCachePool.model_validate(document(**refused))
     assert [words in problem["msg"] for problem in refusal.value.errors()] == [True]
+
+
+def test_all_that_is_missing_is_told_at_once() -> None:
+    with pytest.raises(ValidationError, match=r"capacity is required .*; zone is required"):
+        KVCachePool.model_validate(document(tiers={"lustre": {"capacity": None, "zone": None}}))
 
 
 def _offline_rules(of: type[BaseModel], seen: set[type[BaseModel]]) -> list[Rule]:

@@ -1,11 +1,15 @@
 """The Lustre capacity, and how it can be reached from the one that is there."""
 
+from dataclasses import replace
 from typing import Any
 
+from kvtier.api.fields import Quantity
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.checks.capacity import check, provisioned
+from kvtier.facts.model import GKECluster, LustreFacts
 from unit.builders import facts, pool, with_status
+from unit.instances import NAME, UNSEEN, api, by_hand, dynamic, existing, instance
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -49,7 +53,7 @@ def _pool(capacity: str, have: str | None = None, tier: int = 1000) -> KVCachePo
             (
                 "False",
                 "ExpansionUnsupported",
-                "needs 1.35.0-gke.2331000. Upgrade, or create a new pool at 27000Gi",
+                "needs 1.35.0-gke.2331000: upgrade, or create a new pool at 27000Gi, or one with provisioner API",
             ),
         ),
         "a version that cannot be judged does not refuse growth": (
@@ -87,11 +91,11 @@ def test_a_size_that_an_older_crd_let_in_is_refused_with_the_nearest_ones() -> N
     valid = pool()
     lustre = valid.spec.tiers.lustre
     assert lustre is not None
-    odd = lustre.model_copy(update={"capacity": type(lustre.capacity)("10000Gi")})
+    odd = lustre.model_copy(update={"capacity": Quantity("10000Gi")})
     tiers = valid.spec.tiers.model_copy(update={"lustre": odd})
     spec = valid.spec.model_copy(update={"tiers": tiers})
     condition = check(valid.model_copy(update={"spec": spec}), facts())
-    assert_verdict(condition, "CapacityValid", "False", "NotASize", "use 9000Gi or 18000Gi")
+    assert_verdict(condition, "CapacityValid", "False", "NotASize", "the nearest are 9000Gi and 18000Gi")
 
 
 @table(
@@ -107,4 +111,94 @@ def test_a_size_that_an_older_crd_let_in_is_refused_with_the_nearest_ones() -> N
     },
 )
 def test_what_is_provisioned_stands_in_the_status(tiers: list[Any], size: int | None) -> None:
-    assert provisioned(with_status(pool(), PoolStatus(tiers=tiers))) == size
+    assert provisioned(with_status(pool(), PoolStatus(tiers=tiers)), facts()) == size
+
+
+def _status(capacity: str) -> dict[str, Any]:
+    return {"tiers": [{"name": "lustre", "phase": "Bound", "capacity": capacity}]}
+
+
+@table(
+    "of, seen, verdict",
+    {
+        "an instance that kvtier makes is as large as the spec says": (
+            api(),
+            LustreFacts(),
+            ("True", "Valid", "18000Gi at 1000 MBps per TiB"),
+        ),
+        "it grows without the driver, and below the driver's gate": (
+            api(capacity="27000Gi"),
+            instance(18_000),
+            ("True", "Valid", "27000Gi"),
+        ),
+        "it does not shrink, and the API knows better than the status": (
+            {**api(), "status": _status("9000Gi")},
+            instance(27_000),
+            ("False", "WouldShrink", "27000Gi is provisioned, Lustre only grows: set it to 27000Gi"),
+        ),
+        "what the API does not tell, the status remembers": (
+            {**api(), "status": _status("27000Gi")},
+            UNSEEN,
+            ("False", "WouldShrink", "27000Gi is provisioned"),
+        ),
+        "its growth ends where the step changes": (
+            api(capacity="1584000Gi"),
+            instance(1_530_000),
+            ("False", "AboveGrowthLimit", "created at or below 1530000Gi can only grow up to that"),
+        ),
+        "above it there is room": (api(capacity="1656000Gi"), instance(1_584_000), ("True", "Valid", "")),
+        "the Dynamic tier has sizes of its own": (
+            dynamic(),
+            LustreFacts(),
+            ("True", "Valid", "in the Dynamic"),
+        ),
+        "the Dynamic tier grows": (
+            dynamic(capacity="944000Gi"),
+            instance(472_000),
+            ("True", "Valid", "944000Gi"),
+        ),
+        "the Dynamic tier does not shrink either": (
+            dynamic(),
+            instance(944_000),
+            ("False", "WouldShrink", "set it to 944000Gi"),
+        ),
+        "an existing instance is as large as it is": (
+            existing(),
+            instance(18_432),
+            ("True", "Existing", "the instance has 18432Gi"),
+        ),
+        "an existing instance that is not seen is not judged": (existing(), UNSEEN, ("True", "Existing", "")),
+        "a size given by hand stands where nobody knows better": (
+            by_hand(),
+            None,
+            ("True", "Existing", "18000Gi, as given by hand"),
+        ),
+        "the API may confirm it": (by_hand(), instance(18_000), ("True", "Existing", "has 18000Gi")),
+        "more than there is cannot be promised": (
+            by_hand(capacity="27000Gi"),
+            instance(18_000),
+            ("False", "LargerThanInstance", f"is 27000Gi, but {NAME} has 18000Gi: set it to 18000Gi"),
+        ),
+        "less than there is is said, and works": (
+            by_hand(capacity="9000Gi"),
+            instance(18_000),
+            ("True", "SmallerThanInstance", f"is 9000Gi, {NAME} has 18000Gi: set it to 18000Gi"),
+        ),
+    },
+)
+def test_capacity_by_who_makes_the_instance(
+    of: dict[str, Any], seen: LustreFacts | None, verdict: tuple[str, str, str]
+) -> None:
+    condition = check(pool(**of), replace(facts(version=BELOW_GATE), lustre=seen))
+    assert_verdict(condition, "CapacityValid", *verdict)
+
+
+def test_a_claim_grows_by_its_status_whatever_the_lustre_api_says() -> None:
+    growing = _pool("27000Gi", have="18000Gi")
+    seen = replace(facts(version=BELOW_GATE), lustre=instance(27_000))
+    assert check(growing, seen).reason == "ExpansionUnsupported"
+
+
+def test_the_gke_api_tells_the_version_for_the_gate_too() -> None:
+    seen = facts(version="v1.34.0", gke=GKECluster(version="1.34.0-gke.1"))
+    assert check(_pool("27000Gi", "18000Gi"), seen).reason == "ExpansionUnsupported"

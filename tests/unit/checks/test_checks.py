@@ -1,8 +1,17 @@
 """All checks together."""
 
+from dataclasses import replace
+
+import pytest
+
 from kvtier.api import conditions
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
-from unit.builders import facts, node, pool
+from kvtier.facts.model import Facts, GKECluster, LustreFacts
+from kvtier.plan.gates import STORAGE, blockers
+from unit.builders import facts, joined, node, pool
+from unit.instances import CLUSTER, api, by_hand, existing
+from unit.tables import table
 
 
 def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:
@@ -13,6 +22,8 @@ def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:
         conditions.NODE_IMAGE_SUPPORTED,
         conditions.ZONE_MATCHED,
         conditions.NETWORK_MATCHED,
+        conditions.PORT_MATCHED,
+        conditions.FILESYSTEM_UNIQUE,
         conditions.CAPACITY_VALID,
         conditions.LOCAL_SSD_SUPPORTED,
         conditions.CREDENTIALS_PRESENT,
@@ -24,6 +35,50 @@ def test_a_pool_without_tiers_has_no_unmet_prerequisite_anywhere() -> None:
     bare = pool(tiers={"cpu": None, "lustre": None})
     odd = facts(node(bare, os_image="?", kubelet_version="?"), version="v1.2.3", lustre_driver=False)
     assert {condition.status for condition in run(bare, odd).values()} == {"True"}
+
+
+DENIED = "grant it roles/viewer"
+BLIND = replace(
+    facts(gke=GKECluster(error=DENIED)),
+    lustre=LustreFacts(error="the Lustre API cannot be asked: grant it roles"),
+)
+
+
+@table(
+    "of, unseen",
+    {
+        "a claim": (pool(cluster=CLUSTER), {"NetworkMatched"}),
+        "an instance made through the API": (pool(**api()), {"NetworkMatched"}),
+        "an existing instance": (
+            pool(**joined(existing(), {"cluster": CLUSTER})),
+            {"NetworkMatched", "PortMatched", "FilesystemUnique"},
+        ),
+        "an existing instance by hand": (
+            pool(**joined(by_hand(), {"cluster": CLUSTER})),
+            {"NetworkMatched", "PortMatched"},
+        ),
+    },
+)
+@pytest.mark.parametrize("seen", [BLIND, replace(facts(), gke=None, lustre=None)])
+def test_without_google_credentials_what_only_google_knows_is_unknown_and_the_rest_is_judged(
+    of: KVCachePool, unseen: set[str], seen: Facts
+) -> None:
+    found = run(of, seen)
+    told = {type_: condition.status for type_, condition in found.items()}
+    quiet = {conditions.NODE_IMAGE_SUPPORTED} if not seen.cluster.nodes else set()
+    assert {type_ for type_, status in told.items() if status == "Unknown"} - quiet == unseen
+    assert "False" not in told.values()
+    assert all(found[type_].message for type_ in unseen)
+
+
+def test_what_google_does_not_tell_blocks_only_a_strict_pool() -> None:
+    found = run(pool(**joined(existing(), {"cluster": CLUSTER})), BLIND)
+    assert blockers(found, STORAGE, strict=False) == []
+    assert {condition.type for condition in blockers(found, STORAGE, strict=True)} == {
+        "NetworkMatched",
+        "PortMatched",
+        "FilesystemUnique",
+    }
 
 
 def test_a_false_prerequisite_always_says_why() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from kvtier.checks.gke_version import check
 from kvtier.facts.model import GKECluster
 from unit.builders import facts, node, pool
+from unit.instances import api, by_hand, existing
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -55,6 +56,21 @@ MASTER = "gcloud container clusters upgrade CLUSTER --master"
         ),
         "at its gate 9000Gi is supported": (SMALL, "v1.34.0-gke.2285000", ("True", "Supported", "")),
         "18000Gi is below that gate no problem": (POOL, "v1.34.0-gke.2284999", ("True", "Supported", "")),
+        "an instance that the driver does not make has no part in its bugs": (
+            pool(**api(capacity="9000Gi")),
+            "v1.33.2-gke.1111000",
+            ("True", "Supported", ""),
+        ),
+        "an existing instance is only mounted": (
+            pool(**by_hand(capacity="9000Gi")),
+            "v1.33.2-gke.1111000",
+            ("True", "Supported", ""),
+        ),
+        "but mounted by the driver": (
+            pool(**existing()),
+            "v1.33.2-gke.1110999",
+            ("False", "ControlPlaneTooOld", "the managed Lustre CSI driver needs 1.33.2-gke.1111000"),
+        ),
         "a build is a number, not text": (
             POOL,
             "v1.33.2-gke.999",

@@ -1,8 +1,10 @@
 """Local SSD of the machine type against what the Pods of a node are promised."""
 
+from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.local_ssd import check, pods_per_node
-from unit.builders import facts, model, pool
+from kvtier.facts.model import Facts
+from unit.builders import facts, model, node, pool
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -20,25 +22,30 @@ def _pool(
     "of, verdict",
     {
         "without the tier no disk is needed": (pool(), ("True", "NotNeeded", "")),
-        "16 disks of 375 GiB leave 5400 GiB for one Pod": (
-            _pool("5400Gi", "a3-highgpu-8g"),
-            ("True", "Fits", "1 x 5400Gi of 5400Gi on every node"),
+        "16 disks of 375 GiB leave 5254 GiB to Pods, whose models need some of it": (
+            _pool("5118Gi", "a3-highgpu-8g"),
+            (
+                "True",
+                "Fits",
+                "1 x 5118Gi and 136Gi beside it (model weights, logs) fit into the 5254Gi that GKE",
+            ),
         ),
         "a GiB more is too much, and the message has what fits": (
-            _pool("5401Gi", "a3-highgpu-8g"),
+            _pool("5119Gi", "a3-highgpu-8g"),
             (
                 "False",
                 "TooLarge",
-                "1 x 5401Gi on every node is more than the 5400Gi that 16 Local SSDs leave for",
+                "1 x 5119Gi and 136Gi beside it (model weights, logs) are more than the 5254Gi that GKE leaves of 16 "
+                "Local SSDs for Pods: at most 5118Gi per Pod",
             ),
         ),
         "Pods that share a node share its disks": (
-            _pool("1351Gi", "a3-highgpu-8g", None, 2),
-            ("False", "TooLarge", "4 x 1351Gi on every node is more than the 5400Gi"),
+            _pool("1280Gi", "a3-highgpu-8g", None, 2),
+            ("False", "TooLarge", "4 x 1280Gi and 136Gi beside it"),
         ),
         "the message divides them": (
             _pool("1Ti", "a3-highgpu-8g", None, 1),
-            ("False", "TooLarge", "at most 675Gi per Pod"),
+            ("False", "TooLarge", "at most 639Gi per Pod"),
         ),
         "a machine type with a fixed number may be told that number": (
             _pool("1Ti", "a3-highgpu-8g", 16),
@@ -61,8 +68,8 @@ def _pool(
             ),
         ),
         "it has the disks that are asked for": (
-            _pool("337Gi", "g2-standard-48", 1),
-            ("True", "Fits", "of 337Gi"),
+            _pool("216Gi", "g2-standard-48", 1, 4, gpus=4),
+            ("True", "Fits", "216Gi and 68Gi beside it (model weights, logs) fit into the 284Gi"),
         ),
         "a machine type without Local SSD has none even if asked": (
             _pool("300Gi", "a3-ultragpu-8g-nolssd", 8),
@@ -78,7 +85,7 @@ def _pool(
         ),
         "an unknown machine type with a number is taken at its word": (
             _pool("300Gi", "z9-futuregpu-8g", 2),
-            ("True", "Fits", "of 675Gi"),
+            ("True", "Fits", "594Gi that GKE leaves of 2 Local SSDs"),
         ),
         "existing nodes of no named type cannot be judged": (
             _pool("300Gi", None),
@@ -92,6 +99,54 @@ def _pool(
 )
 def test_local_ssd(of: KVCachePool, verdict: tuple[str, str, str]) -> None:
     assert_verdict(check(of, facts()), "LocalSSDSupported", *verdict)
+
+
+ALLOCATABLE = 5_642_136_341_201
+"""Bytes that a node with 16 Local SSDs had for Pods where eight ranks of 640 GiB each were evicted (LMCache#1399)."""
+
+
+def _on(*allocatable: int) -> Facts:
+    """Nodes with so many bytes for their Pods."""
+    of = _pool("1Gi", "a3-highgpu-8g")
+    return facts(
+        *(node(of, f"gpu-{i}", ephemeral_storage=size) for i, size in enumerate(allocatable, start=1))
+    )
+
+
+@table(
+    "capacity, seen, verdict",
+    {
+        "eight ranks of 640 GiB and their model do not fit": (
+            "5120Gi",
+            _on(ALLOCATABLE),
+            (
+                "False",
+                "TooLarge",
+                "1 x 5120Gi and 136Gi beside it (model weights, logs) are more than the 5254Gi that node gpu-1 has for "
+                "Pods: at most 5118Gi per Pod",
+            ),
+        ),
+        "eight ranks of 639 GiB do": (
+            "5112Gi",
+            _on(ALLOCATABLE),
+            ("True", "Fits", "the 5254Gi that node gpu-1 has"),
+        ),
+        "nodes know better than the table": ("5200Gi", _on(2 * ALLOCATABLE), ("True", "Fits", "10509Gi")),
+        "the smallest node counts": (
+            "600Gi",
+            _on(ALLOCATABLE, 700 * GIB),
+            ("False", "TooLarge", "the 700Gi that node gpu-2 has for Pods: at most 564Gi"),
+        ),
+        "a node that does not tell yet does not count": (
+            "600Gi",
+            _on(0, ALLOCATABLE),
+            ("True", "Fits", "gpu-2"),
+        ),
+        "a node without room leaves nothing": ("1Gi", _on(GIB), ("False", "TooLarge", "at most 0Gi per Pod")),
+    },
+)
+def test_local_ssd_of_nodes(capacity: str, seen: Facts, verdict: tuple[str, str, str]) -> None:
+    assert_verdict(check(_pool(capacity, "a3-highgpu-8g"), seen), "LocalSSDSupported", *verdict)
 
 
 @table(

@@ -1,10 +1,12 @@
 """The VPC network of the cluster and of the Lustre instance."""
 
+from dataclasses import replace
 from typing import Any
 
 from kvtier.checks.network import check
-from kvtier.facts.model import GKECluster
+from kvtier.facts.model import GKECluster, LustreFacts
 from unit.builders import NETWORK, facts, pool
+from unit.instances import NAME, UNSEEN, api, existing, instance
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -77,3 +79,64 @@ def _in(network: str) -> GKECluster:
 )
 def test_network(of: Any, gke: GKECluster | None, verdict: tuple[str, str, str]) -> None:
     assert_verdict(check(of, facts(gke=gke)), "NetworkMatched", *verdict)
+
+
+HOME = _in(NETWORK)
+OTHER = "projects/my-project/global/networks/other"
+
+
+@table(
+    "seen, gke, verdict",
+    {
+        "an existing instance in the cluster's network": (
+            instance(),
+            HOME,
+            ("True", "SameNetwork", f"cluster and Lustre are in {NETWORK}"),
+        ),
+        "one in another network, and it is the instance's": (
+            instance(network=OTHER),
+            HOME,
+            ("False", "OtherNetwork", f"the cluster is in {NETWORK}, the instance is in {OTHER}"),
+        ),
+        "one whose project is told by number": (
+            instance(network="projects/123456/global/networks/default"),
+            HOME,
+            (
+                "Unknown",
+                "ProjectNumber",
+                "the instance is in projects/123456/global/networks/default: one names",
+            ),
+        ),
+        "one whose network is told in no known way": (
+            instance(network="default"),
+            HOME,
+            ("Unknown", "NetworkNotRecognised", "the Lustre API names the network 'default'"),
+        ),
+        "one of which the API does not tell": (
+            UNSEEN,
+            HOME,
+            ("Unknown", "InstanceNotSeen", "the Lustre API cannot be asked: give kvtier credentials"),
+        ),
+        "one that does not exist": (
+            LustreFacts(),
+            HOME,
+            ("Unknown", "InstanceNotSeen", f"network of {NAME}"),
+        ),
+        "a cluster that is not named": (instance(), None, ("Unknown", "ClusterNotGiven", "set spec.cluster")),
+        "a cluster of which the API does not tell": (
+            instance(),
+            GKECluster(error="grant roles/container.clusterViewer"),
+            ("Unknown", "GKEUnreachable", "grant roles"),
+        ),
+    },
+)
+def test_network_of_an_existing_instance(
+    seen: LustreFacts, gke: GKECluster | None, verdict: tuple[str, str, str]
+) -> None:
+    condition = check(pool(**existing()), replace(facts(gke=gke), lustre=seen))
+    assert_verdict(condition, "NetworkMatched", *verdict)
+
+
+def test_an_instance_that_kvtier_makes_is_where_the_spec_says() -> None:
+    seen = replace(facts(gke=HOME), lustre=instance(network=OTHER))
+    assert check(pool(**api()), seen).reason == "SameNetwork"

@@ -6,6 +6,7 @@ from kvtier.api.placement import ZONE
 from kvtier.checks.zone import check
 from kvtier.facts.model import Facts
 from unit.builders import facts, node, pool
+from unit.instances import existing
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -49,6 +50,16 @@ EAST = node(POOL, labels={ZONE: "us-east1-b"})
         ),
         "a ComputeClass makes nodes in the zone": (POOL, facts(EAST), ("True", "Matched", "")),
         "one node in the zone is enough": (POOL, facts(EAST, node(POOL, "near")), ("True", "Matched", "")),
+        "an existing instance has its zone in its name": (
+            pool(**existing()),
+            facts(),
+            ("True", "Matched", "engines run in us-central1-a"),
+        ),
+        "zones that leave it out are refused": (
+            pool(**existing(), nodePool={"zones": ["us-east1-b"]}),
+            facts(),
+            ("False", "ZoneMismatch", "the Lustre instance is in us-central1-a: add that zone"),
+        ),
         "no node at all is no mistake yet": (POOL, facts(), ("True", "Matched", "")),
     },
 )

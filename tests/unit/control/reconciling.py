@@ -5,7 +5,8 @@ from typing import Any
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.model import LUSTRE_DRIVER
+from kvtier.facts.lustre import LustreReader
+from kvtier.facts.objects import LUSTRE_DRIVER
 from kvtier.kube.client import ApiError
 from unit.builders import NOW, document, joined
 from unit.memory import MemoryClient, Write
@@ -24,7 +25,7 @@ class Cluster:
         self.store.put("CSIDriver", {"metadata": {"name": LUSTRE_DRIVER}})
         for obj in objects:
             self.store.put(obj["kind"], obj)
-        self._reconciler = Reconciler(self.client, self.store, GKEReader(), clock=lambda: NOW)
+        self._reconciler = Reconciler(self.client, self.store, GKEReader(), LustreReader(), clock=lambda: NOW)
 
     async def reconcile(self) -> float | None:
         return await self._reconciler.reconcile(KEY)

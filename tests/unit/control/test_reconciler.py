@@ -4,7 +4,7 @@ import pytest
 
 from kvtier.api.names import FINALIZER
 from kvtier.kube.client import ApiError
-from unit.builders import claim, live, manifest, model, pool
+from unit.builders import claim, live, manifest, merged, model, pool
 from unit.control.reconciling import PLAIN, Cluster, refusing, stored
 from unit.memory import Write
 
@@ -32,21 +32,34 @@ async def test_a_pool_that_is_as_it_should_be_costs_no_write() -> None:
     assert cluster.written == []
 
 
+async def test_a_list_that_the_api_server_leaves_out_is_an_empty_one() -> None:
+    cluster = Cluster(stored(**PLAIN))
+    for _ in range(3):
+        await cluster.reconcile()
+    told = cluster.client.find("KVCachePool")
+    assert told["status"]["operations"] == []
+    del told["status"]["operations"]
+    cluster.store.put("KVCachePool", merged(told, {"metadata": {"resourceVersion": "9999"}}))
+    assert cluster.written
+    await cluster.reconcile()
+    assert cluster.written == []
+
+
 async def test_what_the_writes_answered_is_in_the_status_at_once() -> None:
     cluster = Cluster(stored(**PLAIN))
     again = await cluster.reconcile()
     (told,) = cluster.status()["models"]
     assert told["service"] == cluster.client.find("Service")["metadata"]["name"]
-    assert again is None
+    assert again == 20.0, "engines start, and Events about them are not watched"
 
 
 async def test_answers_that_call_for_more_writes_are_followed_up_at_once() -> None:
     cluster = Cluster(stored())
     cluster.client.store(claim(pool()))
     assert await cluster.reconcile() == 0.0, "the answer to the claim was that it is bound"
-    assert ("apply", "Deployment") not in cluster.written
-    assert await cluster.reconcile() is None
-    assert ("apply", "Deployment") in cluster.written
+    assert ("apply", "Job") not in cluster.written
+    assert await cluster.reconcile() != 0.0
+    assert ("apply", "Job") in cluster.written
 
 
 async def test_an_event_follows_the_status_that_it_is_about() -> None:

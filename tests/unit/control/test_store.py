@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kvtier.control.store import Key, Store
-from kvtier.facts.model import LUSTRE_DRIVER
+from kvtier.facts.objects import LUSTRE_DRIVER
 from unit.builders import document, live, manifest, merged, pool
 from unit.tables import table
 

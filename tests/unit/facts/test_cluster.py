@@ -2,8 +2,10 @@
 
 from typing import Any
 
+from kvtier.api.quantities import GIB
 from kvtier.facts.cluster import Parts, node
-from kvtier.facts.model import LUSTRE_DRIVER, Node
+from kvtier.facts.model import Node
+from kvtier.facts.objects import LUSTRE_DRIVER
 from unit.builders import merged
 from unit.tables import table
 
@@ -35,6 +37,19 @@ def test_a_node_is_reduced_to_what_checks_look_at() -> None:
 
 def test_a_node_that_says_nothing_yet_is_not_ready() -> None:
     assert node({"metadata": {"name": "new"}}) == Node("new", {}, "", "", "", ready=False)
+
+
+@table(
+    "allocatable, size",
+    {
+        "in bytes, as kubelets write it": ({"ephemeral-storage": "5642136341201"}, 5_642_136_341_201),
+        "with a unit": ({"ephemeral-storage": "700Gi"}, 700 * GIB),
+        "not told yet": ({}, 0),
+        "written in no known way": ({"ephemeral-storage": "5.6e12"}, 0),
+    },
+)
+def test_what_a_node_has_for_the_files_of_its_pods(allocatable: dict[str, str], size: int) -> None:
+    assert node(merged(NODE, {"status": {"allocatable": allocatable}})).ephemeral_storage == size
 
 
 @table(

@@ -1,4 +1,4 @@
-"""The real client of the GKE API ends every call in time: with the cluster, or with a GKEError."""
+"""The real client of the GKE API ends every call in time: with the cluster, or with a GoogleError."""
 
 import asyncio
 from pathlib import Path
@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.gcp import container
+from kvtier.gcp import calls, container, errors
 from testbed.gke_api import GKEApi
 from testbed.gke_documents import Drop, Fault, Hold, Reply, cluster, node_pool, refusal
 from testbed.ports import free_ports
@@ -18,8 +18,8 @@ async def get() -> Any:
     return await container.get_cluster("p", "us-central1", "c")
 
 
-async def refused() -> container.GKEError:
-    with pytest.raises(container.GKEError) as caught:
+async def refused() -> errors.GoogleError:
+    with pytest.raises(errors.GoogleError) as caught:
         await get()
     return caught.value
 
@@ -87,13 +87,13 @@ async def test_long_messages_are_cut(api: GKEApi) -> None:
 )
 async def test_an_answer_that_cannot_be_read_is_an_error(api: GKEApi, body: bytes) -> None:
     api.fail(Reply(200, body))
-    assert isinstance(await refused(), container.BadAnswerError)
+    assert isinstance(await refused(), errors.BadAnswerError)
 
 
 @pytest.mark.parametrize("body", [b'{"error": "denied"}', b'"denied"'])
 async def test_an_error_that_cannot_be_read_is_an_error_too(api: GKEApi, body: bytes) -> None:
     api.fail(Reply(403, body))
-    assert isinstance(await refused(), container.BadAnswerError)
+    assert isinstance(await refused(), errors.BadAnswerError)
 
 
 @pytest.mark.usefixtures("short_reads")
@@ -101,14 +101,14 @@ async def test_an_error_that_cannot_be_read_is_an_error_too(api: GKEApi, body: b
 async def test_silence_is_an_error_after_one_request(api: GKEApi, fault: Fault) -> None:
     api.fail(fault)
     error = await refused()
-    assert isinstance(error, container.NoAnswerError)
+    assert isinstance(error, errors.NoAnswerError)
     assert error.code == 0
     assert not isinstance(fault, Hold) or await asyncio.to_thread(fault.entered.wait, 10)
     assert len(api.calls()) == 1
 
 
 async def test_an_answer_that_never_ends_is_given_up(api: GKEApi, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(container, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(calls, "TOTAL_SECONDS", 0.3)
     api.fail(Hold(trickle=True))
     assert str(await refused()) == "no answer within 0.3 s, credentials included"
 
@@ -118,7 +118,7 @@ async def test_a_refused_connection_is_an_error_with_a_reason(
 ) -> None:
     monkeypatch.setenv(container.ENDPOINT_VARIABLE, f"http://127.0.0.1:{free_ports(1)[0]}")
     error = await refused()
-    assert isinstance(error, container.NoAnswerError)
+    assert isinstance(error, errors.NoAnswerError)
     assert "Connection refused" in str(error)
 
 
@@ -134,14 +134,14 @@ async def test_without_credentials_nothing_is_asked(
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
     monkeypatch.setenv(container.ENDPOINT_VARIABLE, api.url.replace("http:", "https:"))
     error = await refused()
-    assert isinstance(error, container.NoCredentialsError)
+    assert isinstance(error, errors.NoCredentialsError)
     assert "credentials were not found" in str(error)
     assert not api.calls()
 
 
 async def test_credentials_that_google_does_not_take_are_named_as_the_cause(api: GKEApi) -> None:
     api.fail(refusal(401))
-    assert isinstance(await refused(), container.NoCredentialsError)
+    assert isinstance(await refused(), errors.NoCredentialsError)
 
 
 async def test_a_new_address_is_taken_up(api: GKEApi, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,6 +11,7 @@ from kvtier.facts.model import GKECluster
 from kvtier.gcp import container
 from testbed.gke_api import GKEApi
 from testbed.gke_documents import Drop, Fault, Hold, Reply, cluster, refusal
+from unit.gcp.clock import Clock
 
 HOME = Cluster(project="p", location="us-central1", name="home")
 AWAY = Cluster(project="p", location="us-central1", name="away")
@@ -19,21 +20,6 @@ NETWORK = "projects/p/global/networks/n"
 
 def path(of: Cluster) -> str:
     return f"projects/{of.project}/locations/{of.location}/clusters/{of.name}"
-
-
-class Clock:
-    """Moves only when it is told to."""
-
-    def __init__(self) -> None:
-        self.now = 1000.0
-
-    def __call__(self) -> float:
-        return self.now
-
-
-@pytest.fixture
-def clock() -> Clock:
-    return Clock()
 
 
 @pytest.fixture
@@ -50,9 +36,17 @@ async def read(reader: GKEReader, of: Cluster = HOME) -> GKECluster:
 
 
 async def test_a_cluster_is_told_by_network_version_and_add_on(reader: GKEReader, api: GKEApi) -> None:
-    assert await read(reader) == GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=True)
+    assert await read(reader) == GKECluster(NETWORK, "1.35.2-gke.1842000", True, False)
     api.put(path(AWAY), cluster(NETWORK, lustre=False))
     assert (await read(reader, AWAY)).lustre_addon is False
+
+
+async def test_a_cluster_tells_that_its_nodes_speak_at_the_legacy_port(
+    reader: GKEReader, api: GKEApi
+) -> None:
+    driver = {"enabled": True, "enableLegacyLustrePort": True}
+    api.put(path(AWAY), cluster(NETWORK, addonsConfig={"lustreCsiDriverConfig": driver}))
+    assert (await read(reader, AWAY)).legacy_port is True
 
 
 async def test_a_pool_that_names_no_cluster_costs_no_request(reader: GKEReader, api: GKEApi) -> None:
@@ -65,7 +59,7 @@ async def test_what_the_api_leaves_out_is_not_made_up(
     reader: GKEReader, api: GKEApi, document: dict[str, Any]
 ) -> None:
     api.put(path(HOME), document)
-    assert await read(reader) == GKECluster(lustre_addon=False)
+    assert await read(reader) == GKECluster(lustre_addon=False, legacy_port=False)
 
 
 @pytest.mark.parametrize(
@@ -148,7 +142,7 @@ async def test_a_failed_answer_is_asked_again_after_a_minute(
     clock.now += 59
     assert (await read(reader)).error
     clock.now += 1
-    assert await read(reader) == GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=True)
+    assert await read(reader) == GKECluster(NETWORK, "1.35.2-gke.1842000", True, False)
 
 
 @pytest.mark.parametrize("fault", [refusal(401), refusal(429), refusal(503), Drop()])

@@ -1,4 +1,4 @@
-"""Most pools name no cluster: their operator does not pay for Google's clients."""
+"""Most pools name no cluster and no instance: their operator does not pay for Google's clients."""
 
 import subprocess
 import sys
@@ -6,12 +6,16 @@ import sys
 PROGRAM = """
 import asyncio, sys
 import kvtier.control.operator
+from kvtier.control.lustre import LustreCaller
 from kvtier.facts.gke import GKEReader
+from kvtier.facts.lustre import LustreReader
 asyncio.run(GKEReader().read(None))
+asyncio.run(LustreReader().read(None))
+asyncio.run(LustreCaller(LustreReader()).carry_out([]))
 loaded = [name for name in sys.modules if name.startswith(("google.cloud", "google.api_core", "grpc"))]
 assert not loaded, loaded
 """
 
 
-def test_the_client_is_imported_only_when_a_pool_names_a_cluster() -> None:
+def test_clients_are_imported_only_when_a_pool_names_something_to_ask_about() -> None:
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=60)

@@ -5,6 +5,7 @@ from typing import Any
 from kvtier.api.quantities import GIB, parse
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.children import claim_name
+from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.serving import plan_serving
 from unit.builders import checks, manifest, model, observed, pool
 from unit.tables import table
@@ -91,7 +92,7 @@ def test_tiers_are_mounted_where_the_engine_looks_for_them(
 )
 def test_the_engine_and_its_mounts_agree(claim: bool, names_it: bool) -> None:
     part = plan_serving(
-        OPPORTUNISTIC, observed(), checks(), claim_name(OPPORTUNISTIC) if claim else None, True
+        OPPORTUNISTIC, observed(), checks(), SharedTier(claim_name(OPPORTUNISTIC) if claim else None), True
     )
     (container,) = part.applies[0]["spec"]["template"]["spec"]["containers"]
     assert ("/kv/lustre" in "".join(container["args"])) is names_it

@@ -2,10 +2,10 @@
 
 from typing import Any
 
-from kvtier.facts.model import Object
+from kvtier.facts.objects import Object
 from kvtier.plan.leftovers import leftovers
 from kvtier.plan.offline import manifests
-from unit.builders import claim, deployment, live, manifest, model, observed, pool
+from unit.builders import claim, deployment, job, live, manifest, model, observed, pool
 from unit.tables import table
 
 TWO = pool(models=[model(), model(name="old")])
@@ -48,6 +48,10 @@ def test_leftovers(changes: dict[str, Any], kinds: list[str]) -> None:
     assert _kinds(pool(**changes), *_all(ONE)) == kinds
 
 
+def test_jobs_are_seen_to_where_they_are_made() -> None:
+    assert _kinds(pool(tiers={"lustre": None}), job(ONE)) == []
+
+
 def test_what_goes_is_named_by_its_uid() -> None:
     gone = deployment(TWO)
     (ref,) = leftovers(pool(models=[model(name="other")]), observed(gone))
@@ -55,29 +59,13 @@ def test_what_goes_is_named_by_its_uid() -> None:
 
 
 NO_LUSTRE = {"tiers": {"lustre": None}}
-MOUNTING, FREE = deployment(ONE), deployment(pool(**NO_LUSTRE))
+DATA = [claim(ONE), live({"kind": "PersistentVolume", "metadata": {"name": "volume"}})]
 
 
-@table(
-    "policy, engine, kinds",
-    {
-        "Retain keeps the claim of a removed tier": ("Retain", FREE, []),
-        "Delete deletes it once no engine mounts it": ("Delete", FREE, ["PersistentVolumeClaim"]),
-        "Delete waits while an engine mounts it": ("Delete", MOUNTING, []),
-    },
-)
-def test_the_claim_of_a_removed_tier(policy: str, engine: Object, kinds: list[str]) -> None:
-    assert _kinds(pool(deletionPolicy=policy, **NO_LUSTRE), claim(ONE), engine) == kinds
-
-
-def test_a_claim_that_the_spec_asks_for_is_never_deleted() -> None:
-    assert _kinds(pool(deletionPolicy="Delete"), claim(ONE)) == []
-
-
-def test_a_removed_model_that_mounts_the_claim_goes_before_it() -> None:
-    of = pool(deletionPolicy="Delete", models=[model(name="other")], **NO_LUSTRE)
-    assert _kinds(of, claim(ONE), MOUNTING) == ["Deployment"]
-    assert _kinds(of, claim(ONE)) == ["PersistentVolumeClaim"]
+@table("policy", {"under Retain": "Retain", "under Delete": "Delete"})
+@table("changes", {"of a tier that is there": {}, "of a tier that was removed": NO_LUSTRE})
+def test_data_is_seen_to_elsewhere(policy: str, changes: dict[str, Any]) -> None:
+    assert _kinds(pool(deletionPolicy=policy, **changes), *DATA) == []
 
 
 def test_what_is_going_already_is_not_deleted_again() -> None:

@@ -1,6 +1,6 @@
 """Which changes of the status are worth an Event."""
 
-from kvtier.api.conditions import false, true
+from kvtier.api.conditions import false, true, unknown
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.plan.notices import Notice, notices
 from unit.tables import table
@@ -14,6 +14,14 @@ WAITING = PoolStatus(phase="Provisioning", conditions=[false("Ready", "Provision
 BLOCKED = PoolStatus(phase="Blocked", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
 OTHER = PoolStatus(phase="Blocked", conditions=[false("Ready", "WouldShrink", "it only grows")])
 DEGRADED = PoolStatus(phase="Degraded", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
+
+SYNCED = PoolStatus(conditions=[true("CloudStorageSynced", "Exported")])
+COPYING = PoolStatus(conditions=[false("CloudStorageSynced", "Exporting", "the export is under way")])
+FAILED = PoolStatus(conditions=[false("CloudStorageSynced", "ExportFailed", "let the service agent write")])
+FAILED_SO = PoolStatus(conditions=[false("CloudStorageSynced", "ExportFailed", "the bucket is gone")])
+GROWING = PoolStatus(conditions=[true("StorageReady", "Resizing", "grows")])
+STUCK = PoolStatus(conditions=[true("StorageReady", "ResizeFailed", "raise the quota")])
+UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", "LustreAPIUnavailable", "no answer")])
 
 
 @table(
@@ -50,6 +58,22 @@ DEGRADED = PoolStatus(phase="Degraded", conditions=[false("Ready", "AddonDisable
         "progress is not told": (NEVER, WAITING, []),
         "progress after a block is not told": (BLOCKED, WAITING, []),
         "a status without Ready tells nothing": (READY, NEVER, []),
+        "a copy that fails is told": (
+            COPYING,
+            FAILED,
+            [Notice("Warning", "ExportFailed", "let the service agent write")],
+        ),
+        "it is told once, whatever it says": (FAILED, FAILED_SO, []),
+        "the progress of a copy is not told": (SYNCED, COPYING, []),
+        "a copy that is done is not told": (COPYING, SYNCED, []),
+        "a copy that cannot be seen is not told": (SYNCED, UNSEEN, []),
+        "a growth that fails is told, although the pool is ready": (
+            GROWING,
+            STUCK,
+            [Notice("Warning", "ResizeFailed", "raise the quota")],
+        ),
+        "it is told once like all else": (STUCK, STUCK, []),
+        "the progress of a growth is not told": (STUCK, GROWING, []),
     },
 )
 def test_notices(old: PoolStatus, new: PoolStatus, expected: list[Notice]) -> None:

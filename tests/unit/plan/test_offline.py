@@ -3,6 +3,7 @@
 from typing import Any
 
 from kvtier.plan.children import claim_name
+from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.offline import manifests
 from kvtier.plan.serving import plan_serving
 from unit.builders import checks, observed, pool
@@ -29,7 +30,7 @@ def test_kinds(changes: dict[str, Any], kinds: list[str]) -> None:
 
 def test_what_is_printed_is_what_the_operator_writes_but_for_the_owner() -> None:
     of = pool()
-    part = plan_serving(of, observed(), checks(), claim_name(of), nodes_usable=True)
+    part = plan_serving(of, observed(), checks(), SharedTier(claim_name(of)), nodes_usable=True)
     for written, printed in zip(part.applies, manifests(of)[-2:], strict=True):
         assert written["metadata"].pop("ownerReferences")
         assert printed == written

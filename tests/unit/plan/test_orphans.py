@@ -3,13 +3,15 @@
 from kvtier.plan.model import Ref
 from kvtier.plan.orphans import orphans
 from unit.builders import claim, deployment, live, manifest, pool
+from unit.instances import by_hand
 
 POOL = pool()
 CLASS, NODES = manifest(POOL, "StorageClass"), manifest(POOL, "ComputeClass")
 
 
 def test_cluster_wide_children_go_and_data_stays() -> None:
-    children = [live(CLASS), live(NODES), claim(POOL), deployment(POOL)]
+    volume = manifest(pool(**by_hand()), "PersistentVolume")
+    children = [live(CLASS), live(NODES), claim(POOL), deployment(POOL), live(volume)]
     found = orphans({(one["kind"], one["metadata"]["name"]): one for one in children})
     assert set(found) == {
         Ref("StorageClass", CLASS["metadata"]["name"], "StorageClass-uid"),

@@ -7,6 +7,7 @@ import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Facts, Observed
+from kvtier.plan.children import mounts_lustre
 from kvtier.plan.offline import manifests
 from kvtier.plan.plan import plan
 from unit.builders import (
@@ -16,6 +17,7 @@ from unit.builders import (
     deployment,
     document,
     facts,
+    job,
     joined,
     live,
     manifest,
@@ -33,7 +35,7 @@ FULL = pool(tiers={"localSSD": {"capacity": "2000Gi"}})
 
 def _world(of: KVCachePool, ready: int = 1) -> Observed:
     """A cluster in which everything of a pool is there."""
-    storage = [live(manifest(of, "StorageClass")), claim(of)] if of.spec.tiers.lustre else []
+    storage = [live(manifest(of, "StorageClass")), claim(of), job(of)] if of.spec.tiers.lustre else []
     rest = [live(manifest(of, kind)) for kind in ("ComputeClass", "Service")]
     return observed(*storage, *rest, deployment(of, ready=ready), facts=facts(node(of)))
 
@@ -79,7 +81,7 @@ def test_a_new_pool_gets_storage_and_nodes_first_and_engines_later() -> None:
 def test_a_complete_pool_wants_exactly_what_is_there() -> None:
     done = plan(FULL, _world(FULL), NOW)
     named = {(one["kind"], one["metadata"]["name"]) for one in done.applies}
-    assert named == set(_world(FULL).children)
+    assert named == {key for key in _world(FULL).children if key[0] != "Job"}, "a finished Job is a record"
     assert done.deletes == ()
     assert done.status is not None
     assert (done.status.phase, done.status.models_ready) == ("Ready", "1/1")
@@ -93,10 +95,14 @@ def test_every_condition_of_a_complete_pool() -> None:
         "NodeImageSupported": ("True", "COS"),
         "ZoneMatched": ("True", "Matched"),
         "NetworkMatched": ("Unknown", "ClusterNotGiven"),
+        "PortMatched": ("True", "Made"),
+        "FilesystemUnique": ("True", "Unique"),
         "CapacityValid": ("True", "Valid"),
         "LocalSSDSupported": ("True", "Fits"),
         "CredentialsPresent": ("True", "Present"),
         "StorageReady": ("True", "Bound"),
+        "TierWritable": ("True", "Written"),
+        "MaintenanceScheduled": ("Unknown", "InstanceUnknown"),
         "NodePoolReady": ("True", "NodesReady"),
         "ModelsReady": ("True", "AllReady"),
         "EvictionHealthy": ("Unknown", "NotManaged"),
@@ -199,3 +205,55 @@ def test_a_pool_with_the_least_spec_is_planned() -> None:
     small = KVCachePool.model_validate({"metadata": {"name": "p"}, "spec": least})
     assert plan(small, observed(), NOW).status is not None
     assert manifests(small)
+
+
+@table(
+    "mode, jobs, kinds",
+    {
+        "a Required pool tries a bound tier out first": (
+            "Required",
+            [],
+            ["StorageClass", "PersistentVolumeClaim", "Job", "ComputeClass"],
+        ),
+        "and starts engines when it is proven": (
+            "Required",
+            [job(POOL)],
+            ["StorageClass", "PersistentVolumeClaim", "ComputeClass", "Deployment", "Service"],
+        ),
+        "an Opportunistic one starts them meanwhile": (
+            "Opportunistic",
+            [],
+            ["StorageClass", "PersistentVolumeClaim", "Job", "ComputeClass", "Deployment", "Service"],
+        ),
+    },
+)
+def test_the_shared_tier_is_proven_before_engines_mount_it(
+    mode: str, jobs: list[Any], kinds: list[str]
+) -> None:
+    world = observed(live(manifest(POOL, "StorageClass")), claim(POOL), *jobs)
+    done = plan(pool(mode=mode), world, NOW)
+    assert [one["kind"] for one in done.applies] == kinds
+    mounts = [mounts_lustre(one) for one in done.applies if one["kind"] == "Deployment"]
+    assert mounts in ([], [bool(jobs)])
+
+
+@table(
+    "mode, ready, phase",
+    {
+        "blocks a Required pool": ("Required", ("False", "ProbeFailed"), "Blocked"),
+        "is what an Opportunistic one serves without": (
+            "Opportunistic",
+            ("True", "WithoutSharedTier"),
+            "Ready",
+        ),
+    },
+)
+def test_a_tier_that_cannot_be_written_to(mode: str, ready: tuple[str, str], phase: str) -> None:
+    of = pool(mode=mode)
+    storage = [live(manifest(POOL, "StorageClass")), claim(POOL), job(POOL, "Failed")]
+    engines = [deployment(POOL), live(manifest(POOL, "Service"))] if mode == "Opportunistic" else []
+    world = observed(*storage, *engines, live(manifest(POOL, "ComputeClass")))
+    status = plan(of, world, NOW).status
+    assert status is not None
+    assert status.phase == phase
+    assert _conditions(of, world)["Ready"] == ready

@@ -1,7 +1,12 @@
 """When facts that nobody watches are read again."""
 
+from dataclasses import replace
+
+from kvtier.api.v1alpha1 import OperationStatus, PoolStatus
+from kvtier.facts.model import LustreFacts
 from kvtier.plan.refresh import refresh_after
-from unit.builders import checks, pool
+from unit.builders import NOW, checks, facts, pool, with_status
+from unit.plan.lustre.story import INSTANCE
 from unit.tables import table
 
 NAMED = {"cluster": {"project": "p1", "location": "us-central1", "name": "c1"}}
@@ -20,4 +25,32 @@ NAMED = {"cluster": {"project": "p1", "location": "us-central1", "name": "c1"}}
     },
 )
 def test_refresh(changes: dict[str, object], statuses: dict[str, str], wanted: float | None) -> None:
-    assert refresh_after(pool(**changes), checks(**statuses)) == wanted
+    assert refresh_after(pool(**changes), checks(**statuses), facts()) == wanted
+
+
+@table(
+    "lustre, running, wanted",
+    {
+        "an instance that is well is looked at every few minutes": (LustreFacts(INSTANCE), False, 300.0),
+        "one that moves is looked at sooner": (
+            LustreFacts(replace(INSTANCE, state="UPGRADING")),
+            False,
+            60.0,
+        ),
+        "one that is not there yet is looked for": (LustreFacts(), False, 60.0),
+        "an operation is followed": (LustreFacts(INSTANCE), True, 15.0),
+        "an API that does not tell is asked again": (LustreFacts(None, "no answer"), False, 300.0),
+        "an instance that nobody knows is not looked for": (None, True, None),
+    },
+)
+def test_the_lustre_api_is_asked_about(
+    lustre: LustreFacts | None, running: bool, wanted: float | None
+) -> None:
+    operation = OperationStatus(kind="Export", subject="x", state="Running", request_id="r", start_time=NOW)
+    status = PoolStatus(operations=[operation] if running else [])
+    assert refresh_after(with_status(pool(), status), checks(), replace(facts(), lustre=lustre)) == wanted
+
+
+def test_a_pool_without_lustre_looks_for_no_instance() -> None:
+    seen = replace(facts(), lustre=LustreFacts(INSTANCE))
+    assert refresh_after(pool(tiers={"lustre": None}), checks(), seen) is None

@@ -4,6 +4,7 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.children import claim_name, mounts_lustre
+from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.model import Part
 from kvtier.plan.serving import plan_serving
 from unit.builders import checks, deployment, model, observed, pool
@@ -18,7 +19,8 @@ CLAIM = claim_name(POOL)
 def _plan(
     of: KVCachePool, *live: Any, claim: str | None = CLAIM, nodes: bool = True, **statuses: Any
 ) -> Part:
-    return plan_serving(of, observed(*live), checks(**statuses), claim, nodes)
+    tier = SharedTier(claim, () if claim else ("the Lustre claim is not bound",))
+    return plan_serving(of, observed(*live), checks(**statuses), tier, nodes)
 
 
 def _made(part: Part) -> list[str]:
@@ -140,6 +142,47 @@ def test_an_engine_that_runs_is_kept_and_still_updated_or_held_with(
     part = _plan(of, running, claim=claim, **statuses)
     assert _made(part) == (PAIR if updated else [])
     assert part.conditions[0].status == "True", "an engine that runs is ready, whatever holds its updates"
+
+
+UNPROVEN = SharedTier(None, ("TierWritable is False",), bound=CLAIM)
+
+
+@table(
+    "of, mounted, tier, statuses, mounts",
+    {
+        "an engine that mounts the tier goes on with it": (POOL, True, UNPROVEN, {}, True),
+        "so does one of an Opportunistic pool": (OPPORTUNISTIC, True, UNPROVEN, {}, True),
+        "an engine that does not mount it goes on without": (OPPORTUNISTIC, False, UNPROVEN, {}, False),
+        "an engine whose tier is left on purpose is rolled": (
+            OPPORTUNISTIC,
+            True,
+            SharedTier(None, ("maintenance",), leave=True, bound=CLAIM),
+            {},
+            False,
+        ),
+        "an engine whose new Pods could not mount it is left alone": (
+            OPPORTUNISTIC,
+            True,
+            UNPROVEN,
+            {"LustreDriverEnabled": "False"},
+            None,
+        ),
+    },
+)
+def test_while_the_tier_is_bound_and_not_to_be_taken_up(
+    of: KVCachePool, mounted: bool, tier: SharedTier, statuses: dict[str, Any], mounts: bool | None
+) -> None:
+    running = deployment(POOL if mounted else PLAIN)
+    part = plan_serving(of, observed(running), checks(**statuses), tier, True)
+    assert [mounts_lustre(one) for one in part.applies if one["kind"] == "Deployment"] == (
+        [] if mounts is None else [mounts]
+    )
+
+
+def test_engines_of_a_required_pool_wait_for_the_tier_to_be_proven() -> None:
+    part = plan_serving(POOL, observed(), checks(), UNPROVEN, True)
+    assert part.applies == ()
+    assert part.conditions[0].message == "engines are not started while TierWritable is False"
 
 
 def test_a_new_model_waits_while_a_running_one_is_kept() -> None:

@@ -5,6 +5,7 @@ from typing import Any
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name
+from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.model import Part
 from kvtier.plan.serving import plan_serving
 from unit.builders import checks, deployment, model, observed, pool
@@ -19,7 +20,8 @@ CLAIM = claim_name(POOL)
 def _plan(
     of: KVCachePool, *live: Any, claim: str | None = CLAIM, nodes: bool = True, **statuses: Any
 ) -> Part:
-    return plan_serving(of, observed(*live), checks(**statuses), claim, nodes)
+    tier = SharedTier(claim, () if claim else ("the Lustre claim is not bound",))
+    return plan_serving(of, observed(*live), checks(**statuses), tier, nodes)
 
 
 def _made(part: Part) -> list[str]:
@@ -98,5 +100,5 @@ def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
 def test_the_world_is_only_read() -> None:
     world: Observed = observed(deployment(POOL))
     before = repr(world)
-    plan_serving(POOL, world, checks(), CLAIM, nodes_usable=True)
+    plan_serving(POOL, world, checks(), SharedTier(CLAIM), nodes_usable=True)
     assert repr(world) == before

@@ -3,10 +3,10 @@
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Object
+from kvtier.facts.objects import Object
 from kvtier.plan.model import Plan, Ref
 from kvtier.plan.teardown import plan_teardown
-from unit.builders import NOW, claim, deleted, deployment, live, manifest, observed, pool, with_status
+from unit.builders import NOW, claim, deleted, deployment, job, live, manifest, observed, pool, with_status
 from unit.tables import table
 
 ALIVE = pool()
@@ -28,6 +28,7 @@ def _deletes(plan: Plan) -> list[str]:
 
 STEPS: dict[str, tuple[Any, list[Object], list[str]]] = {
     "case 1: engines go first": (DELETE, EVERYTHING, ["Deployment", "Service"]),
+    "case 1: and Jobs, whose Pods keep the claim": (DELETE, [CLAIM, job(ALIVE), CLASS], ["Job"]),
     "case 1: what is going is not deleted again, and holds up the rest": (
         DELETE,
         [live(ENGINE, **GOING), CLAIM, CLASS],

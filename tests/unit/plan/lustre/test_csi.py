@@ -6,9 +6,9 @@ import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
+from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Part
-from kvtier.plan.storage import plan_storage
-from unit.builders import checks, claim, live, manifest, observed, pool, requesting
+from unit.builders import NOW, checks, claim, live, manifest, observed, pool, requesting
 from unit.tables import table
 
 POOL = pool()
@@ -20,7 +20,7 @@ def _of(capacity: str) -> KVCachePool:
 
 
 def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
-    return plan_storage(of, world, checks(**statuses))
+    return plan_storage(of, world, checks(**statuses), NOW)
 
 
 def _request(part: Part) -> str | None:
@@ -52,7 +52,7 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
     "a claim that waits for its instance says how to watch it": (
         POOL,
         claim(POOL, "Pending"),
-        ("False", "Provisioning", "waits for its Lustre instance of 18000Gi; this takes tens of minutes"),
+        ("False", "Provisioning", "waits for its Lustre instance of 18000Gi; 10 to 30 minutes are normal"),
         ("Provisioning", None),
         "18000Gi",
     ),
@@ -80,7 +80,11 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
     "a larger capacity is asked for, and Pods go on": (
         _of("27000Gi"),
         claim(POOL),
-        ("True", "Resizing", "is bound to 18000Gi and grows to 27000Gi; Pods go on"),
+        (
+            "True",
+            "Resizing",
+            "is bound to 18000Gi and grows to 27000Gi, which may take 90 minutes; Pods go on",
+        ),
         ("Resizing", "18000Gi"),
         "27000Gi",
     ),
@@ -131,7 +135,7 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
         claim(POOL, metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"}),
         ("False", "ClaimDeleted", "goes when no Pod uses it any more"),
         ("Bound", "18000Gi"),
-        "18000Gi",
+        None,
     ),
     "a claim of another class is not touched": (
         POOL,

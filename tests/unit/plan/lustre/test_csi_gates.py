@@ -6,9 +6,9 @@ import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
+from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Part
-from kvtier.plan.storage import plan_storage
-from unit.builders import checks, claim, live, manifest, observed, pool
+from unit.builders import NOW, checks, claim, live, manifest, observed, pool
 from unit.tables import table
 
 POOL = pool()
@@ -20,7 +20,7 @@ def _of(capacity: str) -> KVCachePool:
 
 
 def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
-    return plan_storage(of, world, checks(**statuses))
+    return plan_storage(of, world, checks(**statuses), NOW)
 
 
 def _request(part: Part) -> str | None:

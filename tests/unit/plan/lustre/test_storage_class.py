@@ -3,9 +3,11 @@
 from typing import Any
 
 from kvtier.api.names import filesystem
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.children import claim_name
-from kvtier.plan.storage import bound
-from unit.builders import claim, manifest, observed, pool, requesting
+from kvtier.plan.lustre.storage import bound
+from kvtier.plan.plan import plan
+from unit.builders import NOW, claim, facts, live, manifest, node, observed, pool, requesting
 from unit.tables import table
 
 POOL = pool()
@@ -76,3 +78,26 @@ def test_bound(of: Any, found: Any, is_bound: bool) -> None:
 
 def test_no_claim_is_not_bound() -> None:
     assert bound(POOL, observed()) is None
+
+
+@table(
+    "of",
+    {
+        "a Required pool": POOL,
+        "an Opportunistic pool": pool(mode="Opportunistic"),
+        "a pool whose data goes with it": pool(deletionPolicy="Delete"),
+        "a pool whose engines may run in several zones": pool(
+            nodePool={"zones": ["us-central1-a", "us-central1-b"]}
+        ),
+        "a pool on existing nodes": pool(nodePool={"provisioner": "Existing"}),
+    },
+)
+def test_no_claim_waits_for_a_pod_that_waits_for_it(of: KVCachePool) -> None:
+    assert manifest(of, "StorageClass")["volumeBindingMode"] == "Immediate"
+
+
+def test_engines_of_an_opportunistic_pool_start_while_its_claim_waits() -> None:
+    of = pool(mode="Opportunistic")
+    storage = [live(manifest(of, "StorageClass")), claim(of, "Pending")]
+    world = observed(*storage, live(manifest(of, "ComputeClass")), facts=facts(node(of)))
+    assert "Deployment" in [one["kind"] for one in plan(of, world, NOW).applies]

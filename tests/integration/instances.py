@@ -1,0 +1,89 @@
+"""Pools whose instance is not the CSI driver's, in tests: their specs, and waiting while the operator looks."""
+
+from collections.abc import Callable
+from contextlib import suppress
+from typing import Any
+
+from testbed.google_faults import Object
+from testbed.kube import NotFoundError
+from testbed.lustre_client import ZONE, LustreProject
+from testbed.pools import API, Pools
+from testbed.waiting import T, eventually
+
+CLAIM, VOLUME = ("v1", "PersistentVolumeClaim"), ("v1", "PersistentVolume")
+DEPLOYMENT = ("apps/v1", "Deployment")
+_NOT_MADE = dict.fromkeys(
+    [f"tiers__lustre__{name}" for name in ("capacity", "throughputPerTiB", "zone", "network")]
+)
+
+
+def through_api(project: LustreProject, **changes: Any) -> Object:
+    """Made through the Lustre API, in the test's own project."""
+    return {
+        "cluster": {"project": project.name, "location": "us-central1", "name": "none"},
+        "tiers__lustre__provisioner": "API",
+        "tiers__lustre__network": f"projects/{project.name}/global/networks/default",
+        **changes,
+    }
+
+
+def existing(project: LustreProject, instance: str = "shared", **changes: Any) -> Object:
+    """An existing instance of the test's own project."""
+    name = f"projects/{project.name}/locations/{ZONE}/instances/{instance}"
+    return {
+        **_NOT_MADE,
+        "tiers__lustre__provisioner": "Existing",
+        "tiers__lustre__instance": name,
+        **changes,
+    }
+
+
+def until(pools: Pools, name: str, condition: Callable[[], T], what: str = "", timeout: float = 60.0) -> T:
+    """Wait while the operator is made to look at a pool: what the Lustre API tells has no events."""
+    pokes = iter(range(100_000))
+
+    def looked() -> T:
+        poke = {"metadata": {"annotations": {"look": str(next(pokes))}}}
+        with suppress(NotFoundError):
+            pools.kube.patch(*API, name, poke, pools.namespace)
+        return condition()
+
+    return eventually(looked, timeout, what)
+
+
+def until_told(pools: Pools, name: str, status: str, reason: str, type_: str = "StorageReady") -> Object:
+    """Wait for a condition of a pool."""
+
+    def holds() -> Object:
+        found = pools.condition(name, type_)
+        assert (found.get("status"), found.get("reason")) == (status, reason), found
+        return found
+
+    return until(pools, name, holds, f"{type_} of {name} is {status} {reason}")
+
+
+def until_ready(pools: Pools, name: str) -> Object:
+    """Wait until a pool is ready; its status."""
+    until_told(pools, name, "True", "AllReady", "Ready")
+    status: Object = pools.get(name)["status"]
+    return status
+
+
+def until_gone(pools: Pools, name: str) -> None:
+    """Wait until a deleted pool is let go."""
+    until(pools, name, lambda: not pools.kube.find(*API, name, pools.namespace), f"{name} is gone")
+
+
+def tier(pools: Pools, name: str) -> Object:
+    """What the status says of the shared tier."""
+    tiers = pools.get(name).get("status", {}).get("tiers", [])
+    return next((one for one in tiers if one["name"] == "lustre"), {})
+
+
+def recreate(pools: Pools) -> None:
+    """The namespace of the test goes, and comes back empty."""
+    kube = pools.kube
+    kube.delete("v1", "Namespace", pools.namespace)
+    kube.wait_gone("v1", "Namespace", pools.namespace, timeout=60.0)
+    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": pools.namespace}})
+    eventually(lambda: kube.find("v1", "ServiceAccount", "default", pools.namespace))

@@ -1,0 +1,53 @@
+"""Requests of Google's client, about one instance if not said otherwise."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+from google.api_core.exceptions import GoogleAPICallError
+from google.cloud import lustre_v1
+
+from testbed import google_lustre
+from testbed.google_lustre import instance
+
+PROJECT, ZONE = "p", "us-central1-a"
+PARENT = f"projects/{PROJECT}/locations/{ZONE}"
+NAME = f"{PARENT}/instances/cache"
+SECONDS = 5.0
+
+
+def create(client: Any, wanted: Any = None, request_id: str = "", name: str = NAME) -> Any:
+    """Ask for an instance, of the smallest size if no other is wanted; the operation."""
+    parent, _, instance_id = name.partition("/instances/")
+    request = {"parent": parent, "instance_id": instance_id, "request_id": request_id}
+    return client.create_instance({**request, "instance": wanted or instance()}, timeout=SECONDS)
+
+
+def update(client: Any, *fields: str, request_id: str = "", **values: Any) -> Any:
+    """Ask for a change of the fields, of those that have values if none is named; the operation."""
+    wanted = lustre_v1.Instance(name=NAME, **values)
+    mask = {"paths": list(fields or values)}
+    request = {"instance": wanted, "update_mask": mask, "request_id": request_id}
+    return client.update_instance(request, timeout=SECONDS)
+
+
+def get(client: Any, name: str = NAME) -> Any:
+    """The instance."""
+    return client.get_instance(name=name, timeout=SECONDS)
+
+
+def get_operation(client: Any, operation: Any) -> Any:
+    """The operation as it is now."""
+    return client.get_operation({"name": operation.operation.name}, timeout=SECONDS)
+
+
+def done(operation: Any) -> Any:
+    """The result of an operation that ends at once."""
+    return operation.result(timeout=SECONDS)
+
+
+def refused(call: Callable[[], Any]) -> tuple[int, str, str]:
+    """Status, code and message with which a call is refused."""
+    with pytest.raises(GoogleAPICallError) as caught:
+        call()
+    return (*google_lustre.refusal(caught.value), caught.value.message)

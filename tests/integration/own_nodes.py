@@ -1,0 +1,28 @@
+"""Nodes that only one test's pools select."""
+
+from typing import Any
+
+from testbed import gke, population
+from testbed.kube import Kube
+
+
+class Nodes:
+    """Nodes of the test's own: only its pools select them."""
+
+    def __init__(self, kube: Kube, namespace: str) -> None:
+        self.kube = kube
+        self.namespace = namespace
+        self.labels = {"kvtier.dev/pool-namespace": namespace}
+
+    def add(self, name: str, **changes: Any) -> str:
+        full = f"{self.namespace}-{name}"
+        settings = {"machine": "a3-highgpu-8g", "labels": self.labels} | changes
+        population.add_node(self.kube, gke.NodeSpec(full, **settings))
+        return full
+
+    def remove(self, name: str) -> None:
+        self.kube.delete("v1", "Node", name)
+
+    def pool(self) -> dict[str, Any]:
+        """Changes that make a pool use these nodes."""
+        return {"nodePool__provisioner": "Existing", "nodePool__nodeSelector": self.labels}

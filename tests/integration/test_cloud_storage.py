@@ -1,0 +1,193 @@
+"""Copies between the shared tier and Cloud Storage, against the Lustre API: the import, exports, the last one."""
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import pytest
+
+from testbed import google_lustre, operator_process
+from testbed.cluster import Cluster
+from testbed.google_faults import Object
+from testbed.lustre_client import Failure, LustreProject
+from testbed.lustre_service.operations import HELD
+from testbed.pools import API, Pools
+from testbed.rig import Rig
+from testbed.waiting import eventually
+
+pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]
+
+T = TypeVar("T")
+DEPLOYMENT = ("apps/v1", "Deployment")
+URI = "gs://my-bucket/cache/"
+
+
+@pytest.fixture
+def cached(pools: Pools, lustre_project: LustreProject) -> Pools:
+    """The pools of the test, whose instances are made in its own project through the Lustre API."""
+    lustre_project.configure(any_directory=True, objects=100)
+    return pools
+
+
+def _create(pools: Pools, project: LustreProject, mode: str = "Required", **storage: Any) -> None:
+    pools.create(
+        "cached",
+        mode=mode,
+        deletionPolicy="Delete",
+        cluster={"project": project.name, "location": "us-central1", "name": "none"},
+        tiers__lustre__provisioner="API",
+        tiers__lustre__network=f"projects/{project.name}/global/networks/default",
+        tiers__cloudStorage={"uri": URI, **storage},
+    )
+
+
+def _until(pools: Pools, condition: Callable[[], T], what: str, timeout: float = 60.0) -> T:
+    """Wait while the operator is made to look: what it asks the API for has no events."""
+    pokes = iter(range(100_000))
+
+    def looked() -> T:
+        pools.kube.patch(
+            *API, "cached", {"metadata": {"annotations": {"look": str(next(pokes))}}}, pools.namespace
+        )
+        return condition()
+
+    return eventually(looked, timeout, what)
+
+
+def _told(pools: Pools, status: str, reason: str, timeout: float = 60.0) -> Object:
+    def holds() -> Object:
+        found = pools.condition("cached", "CloudStorageSynced")
+        assert (found.get("status"), found.get("reason")) == (status, reason), found
+        return found
+
+    return _until(pools, holds, f"CloudStorageSynced is {status} {reason}", timeout)
+
+
+def _operation(pools: Pools, kind: str) -> Object:
+    return next(one for one in pools.get("cached")["status"]["operations"] if one["kind"] == kind)
+
+
+def test_engines_start_when_the_import_is_done(cached: Pools, lustre_project: LustreProject) -> None:
+    lustre_project.configure(import_seconds=HELD)
+    _create(cached, lustre_project)
+    _told(cached, "False", "Importing")
+    (running,) = [one for one in lustre_project.operations() if "Import" in one["metadata"]["@type"]]
+    moved = running["metadata"]["operationMetadata"]
+    assert moved["sourceGcsPath"] == {"uri": URI}
+    assert moved["destinationLustrePath"] == {"path": f"/{cached.namespace}/cached/"}
+    lustre_project.advance(running["name"], 0.5)
+
+    def counted() -> bool:
+        return bool(_operation(cached, "Import").get("transfer", {}).get("objectsCopied") == 50)
+
+    _until(cached, counted, "half of the objects are copied")
+    assert cached.children(*DEPLOYMENT) == []
+    assert "data is imported from Cloud Storage" in cached.condition("cached", "ModelsReady")["message"]
+    lustre_project.finish(running["name"])
+    told = _told(cached, "True", "Imported")
+    assert "100 objects" in told["message"]
+    _until(cached, lambda: cached.children(*DEPLOYMENT), "engines are there")
+    cached.wait("cached")
+    assert len(lustre_project.calls("import")) == 1
+
+
+def test_an_import_that_cannot_move_everything_is_told_and_tried_again(
+    cached: Pools, lustre_project: LustreProject
+) -> None:
+    lustre_project.cannot_move(Failure(count=7))
+    _create(cached, lustre_project, mode="Opportunistic")
+    told = _told(cached, "False", "ImportFailed")
+    assert "7 of 100 objects were not copied" in told["message"]
+    assert "service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com" in told["message"]
+    assert _operation(cached, "Import")["code"] == "ObjectsFailed"
+    assert len(cached.kube.events(cached.namespace, "cached", "ImportFailed")) == 1
+    cached.wait("cached", "Ready", "True", "WithoutSharedTier")
+
+
+def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
+    cached: Pools, lustre_project: LustreProject, control_plane: Cluster, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    lustre_project.configure(export_seconds=HELD)
+    name = lustre_project.put("shared")
+    theirs = google_lustre.client(control_plane.lustre_api.url).export_data(
+        {"name": name, "gcs_path": {"uri": "gs://theirs/"}, "lustre_path": {"path": "/"}}
+    )
+    cached.create(
+        "cached",
+        tiers__lustre={"provisioner": "Existing", "instance": name},
+        tiers__cloudStorage={"uri": URI},
+    )
+
+    def told() -> bool:
+        assert "another copy or change under way" in _told(cached, "False", "Waiting")["message"]
+        return True
+
+    _until(cached, told, "the copy of others is told of")
+    assert _operation(cached, "Import")["code"] == "Aborted"
+    assert cached.children(*DEPLOYMENT) == []
+    lustre_project.finish(theirs.operation.name)
+    _told(cached, "True", "Imported", timeout=90.0)
+
+
+def test_exports_follow_the_schedule(cached: Pools, lustre_project: LustreProject) -> None:
+    lustre_project.configure(export_seconds=HELD)
+    _create(cached, lustre_project, importOnCreate=False, exportSchedule="* * * * *")
+    cached.wait("cached", "StorageReady")
+    _told(cached, "False", "Exporting", timeout=90.0)
+    (running,) = [one for one in lustre_project.operations() if one["metadata"].get("verb") == "export"]
+    lustre_project.configure(export_seconds=0.0)
+    lustre_project.finish(running["name"])
+    told = _told(cached, "True", "Exported")
+    assert "100 objects" in told["message"]
+    assert _operation(cached, "Export")["state"] == "Succeeded"
+
+
+def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_project: LustreProject) -> None:
+    lustre_project.configure(export_seconds=HELD)
+    _create(cached, lustre_project, importOnCreate=False)
+    _until(cached, lambda: cached.condition("cached", "Ready").get("status") == "True", "ready")
+    cached.delete("cached")
+    (running,) = _until(cached, lambda: lustre_project.operations()[1:], "the export runs")
+    assert running["metadata"]["verb"] == "export"
+    assert len(lustre_project.instances()) == 1
+    assert cached.children("v1", "PersistentVolumeClaim")
+    lustre_project.finish(running["name"])
+    eventually(lambda: not lustre_project.instances(), 60.0, "the instance is gone")
+    cached.wait_gone("cached")
+    assert [one.kind for one in lustre_project.calls("export", "delete")] == ["export", "delete"]
+
+
+def test_a_deletion_waits_while_the_export_fails(cached: Pools, lustre_project: LustreProject) -> None:
+    lustre_project.cannot_move(Failure(count=7))
+    _create(cached, lustre_project, importOnCreate=False)
+    _until(cached, lambda: cached.condition("cached", "Ready").get("status") == "True", "ready")
+    cached.delete("cached")
+    told = _told(cached, "False", "ExportFailed")
+    assert "7 of 100 objects were not copied" in told["message"]
+    assert "it is tried again" in told["message"]
+    assert len(lustre_project.instances()) == 1
+    lustre_project.cannot_move()
+    eventually(lambda: not lustre_project.instances(), 120.0, "the instance is gone")
+
+
+def test_an_operator_that_is_killed_during_an_import_follows_it_to_its_end(spoiled: Rig) -> None:
+    pools = spoiled.pools()
+    project = spoiled.plane.lustre_api.project(f"rig-{pools.namespace}")
+    project.configure(any_directory=True, import_seconds=HELD)
+    lustre = {"provisioner": "Existing", "instance": project.put("kept")}
+    with spoiled.operator("--google-seconds=1") as first:
+        pools.create("cached", tiers__lustre=lustre, tiers__cloudStorage={"uri": URI})
+
+        def running() -> bool:
+            found = pools.get("cached").get("status", {}).get("operations", [])
+            return bool(found and found[0].get("name"))
+
+        spoiled.until(running, "the import is known to run")
+        operator_process.stop(first, force=True)
+    (operation,) = project.operations()
+    project.finish(operation["name"])
+    spoiled.drop_lease()
+    with spoiled.operator("--google-seconds=1"):
+        spoiled.until(lambda: pools.condition("cached", "CloudStorageSynced").get("reason") == "Imported")
+        spoiled.until_ready(pools, "cached")
+    assert len(project.calls("import")) == 1

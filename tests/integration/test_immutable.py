@@ -1,0 +1,94 @@
+"""What of the shared tier never changes: another value, none, and one that was not given are all refused."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from testbed.kube import ApiError
+from testbed.pools import Pools
+from unit.builders import document, joined
+from unit.instances import CLUSTER, KEY, NAME, POLICY, api, by_hand, dynamic, existing
+from unit.tables import table
+
+WINDOW = {"day": "Sunday", "hour": 3}
+
+
+def _lustre(**changes: Any) -> dict[str, Any]:
+    return {"tiers": {"lustre": changes}}
+
+
+@pytest.fixture
+def made(pools: Pools) -> Callable[[dict[str, Any]], None]:
+    """Makes a pool of which nothing is created: what it cannot see blocks it."""
+    metadata = {"name": "fixed", "namespace": pools.namespace, "uid": None, "generation": None}
+
+    def make(changes: dict[str, Any]) -> None:
+        pools.kube.create(document(**joined(changes, {"strict": True}), metadata=metadata))
+
+    return make
+
+
+@table(
+    "before, field, value",
+    {
+        "the provisioner of an instance": (api(), "provisioner", "CSI"),
+        "the provisioner of a claim": ({}, "provisioner", "API"),
+        "the throughput": (api(), "throughputPerTiB", 500),
+        "the Dynamic tier": (dynamic(), "dynamicTier", None),
+        "the zone": (api(), "zone", "us-central1-b"),
+        "the network": (api(), "network", "projects/other/global/networks/default"),
+        "a file system name": (api(filesystem="mine"), "filesystem", "yours"),
+        "a file system name taken away": (api(filesystem="mine"), "filesystem", None),
+        "a file system name not given before": (api(), "filesystem", "mine"),
+        "the existing instance": (existing(), "instance", NAME.replace("shared", "other")),
+        "an address": (by_hand(), "address", "10.0.0.5"),
+        "a key": (api(kmsKey=KEY), "kmsKey", f"{KEY}2"),
+        "a key taken away": (api(kmsKey=KEY), "kmsKey", None),
+        "a key not given before": (api(), "kmsKey", KEY),
+        "a placement": (api(placementPolicy=POLICY), "placementPolicy", f"{POLICY}2"),
+        "a placement not given before": (api(), "placementPolicy", POLICY),
+    },
+)
+def test_is_immutable(pools: Pools, made: Any, before: dict[str, Any], field: str, value: Any) -> None:
+    made(before)
+    with pytest.raises(ApiError, match=f"{field} is immutable: create a new pool instead"):
+        pools.patch("fixed", _lustre(**{field: value}))
+
+
+def test_particulars_given_by_hand_stay_given_by_hand(pools: Pools, made: Any) -> None:
+    made(by_hand())
+    with pytest.raises(ApiError, match="address is immutable"):
+        pools.patch("fixed", _lustre(address=None, filesystem=None, capacity=None))
+
+
+@pytest.mark.parametrize("field", CLUSTER)
+def test_the_cluster_of_an_instance_made_through_the_api_is_immutable(
+    pools: Pools, made: Any, field: str
+) -> None:
+    made(api())
+    with pytest.raises(ApiError, match="cluster is immutable with lustre"):
+        pools.patch("fixed", {"cluster": {field: "other"}})
+
+
+@table(
+    "before, change",
+    {
+        "the cluster of a claim": ({"cluster": CLUSTER}, {"cluster": {"name": "other"}}),
+        "a capacity that grows": (api(), _lustre(capacity="27000Gi")),
+        "a capacity that was wrong by hand": (by_hand(), _lustre(capacity="9000Gi")),
+        "squashing": (api(), _lustre(accessRules={"defaultSquash": "NoSquash"})),
+        "a maintenance window": (api(maintenanceWindow=WINDOW), _lustre(maintenanceWindow={"hour": 4})),
+        "a maintenance window taken away": (
+            api(maintenanceWindow=WINDOW),
+            _lustre(maintenanceWindow=None),
+        ),
+        "where copies go": (
+            joined(api(), {"tiers": {"cloudStorage": {"uri": "gs://bucket/a/"}}}),
+            {"tiers": {"cloudStorage": {"uri": "gs://bucket/b/"}}},
+        ),
+    },
+)
+def test_can_change(pools: Pools, made: Any, before: dict[str, Any], change: dict[str, Any]) -> None:
+    made(before)
+    pools.patch("fixed", change)

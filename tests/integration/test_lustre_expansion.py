@@ -1,0 +1,104 @@
+"""Growth of the shared tier, with the real external-resizer: what goes wrong with it touches no Pod."""
+
+import shlex
+
+import pytest
+
+from testbed.cluster import Cluster
+from testbed.kube import Object
+from testbed.lustre_csi import LustreService
+from testbed.pools import Pools
+from testbed.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+CLAIM = ("v1", "PersistentVolumeClaim")
+
+
+@pytest.fixture
+def pool(pools: Pools) -> str:
+    """A pool of 9000Gi that is ready."""
+    pools.create("pool")
+    pools.wait("pool")
+    return "pool"
+
+
+def _grow(pools: Pools, size: str) -> None:
+    pools.patch("pool", {"tiers": {"lustre": {"capacity": size}}})
+
+
+def _has(pools: Pools, size: str) -> None:
+    def has() -> bool:
+        tier = pools.get("pool")["status"]["tiers"][2]
+        assert (tier["phase"], tier["capacity"]) == ("Bound", size), pools.condition("pool", "StorageReady")
+        return True
+
+    eventually(has, 40.0, f"the tier has {size}")
+
+
+@pytest.mark.parametrize("code", ["InvalidArgument", "Internal", "FailedPrecondition"])
+def test_a_growth_that_fails_can_be_given_up_and_another_one_succeeds(
+    pools: Pools, lustre: LustreService, pool: str, code: str
+) -> None:
+    lustre.fail("ControllerExpandVolume", code, "no such size", times=-1)
+    _grow(pools, "18000Gi")
+    told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")
+    assert f"does not grow to 18000Gi: the driver answers {code}: no such size" in told["message"]
+    pools.wait(pool, "Ready", "True")
+    eventually(lambda: pools.kube.events(pools.namespace, pool, "ResizeFailed"))
+    _grow(pools, "9000Gi")
+    pools.wait(pool, "StorageReady", "True", "GrowthAbandoned")
+    lustre.reset()
+    _grow(pools, "27000Gi")
+    _has(pools, "27000Gi")
+    assert len(pools.kube.events(pools.namespace, pool, "ResizeFailed")) == 1
+
+
+def test_a_growth_that_exceeds_the_quota_says_so(pools: Pools, lustre: LustreService, pool: str) -> None:
+    lustre.configure(quota_gib=9000)
+    _grow(pools, "18000Gi")
+    told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")
+    assert "ask for more Managed Lustre quota" in told["message"]
+    lustre.configure(quota_gib=18000)
+    _has(pools, "18000Gi")
+
+
+def test_a_growth_that_was_too_large_can_be_made_smaller_as_the_condition_says(
+    pools: Pools, lustre: LustreService, control_plane: Cluster, pool: str
+) -> None:
+    lustre.configure(quota_gib=18000)
+    _grow(pools, "27000Gi")
+    pools.wait(pool, "StorageReady", "True", "ResizeFailed")
+    _grow(pools, "18000Gi")
+    told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")["message"]
+    assert "still asked for 27000Gi" in told
+    control_plane.kubectl(*shlex.split(told.rpartition(": kubectl ")[2]))
+    _has(pools, "18000Gi")
+
+
+@pytest.mark.parametrize("state", ["ACTIVE", "UPDATING"])
+def test_a_growth_that_takes_long_is_no_failure(
+    pools: Pools, lustre: LustreService, pool: str, state: str
+) -> None:
+    lustre.configure(resize_seconds=3600, resize_state=state)
+    _grow(pools, "18000Gi")
+    eventually(lambda: len(_failures(pools)) >= 2 or _times(pools) >= 2, 60.0, "the resizer has tried twice")
+    told = pools.wait(pool, "StorageReady", "True", "Resizing")
+    assert "grows to 18000Gi" in told["message"]
+    pools.wait(pool)
+
+
+def _failures(pools: Pools) -> list[Object]:
+    return pools.kube.events(pools.namespace, pools.child(*CLAIM)["metadata"]["name"], "VolumeResizeFailed")
+
+
+def _times(pools: Pools) -> int:
+    return sum(event.get("count", 1) for event in _failures(pools))
+
+
+def test_replicas_follow_while_a_growth_fails(pools: Pools, lustre: LustreService, pool: str) -> None:
+    lustre.fail("ControllerExpandVolume", "InvalidArgument", "no such size", times=-1)
+    model = pools.get(pool)["spec"]["models"][0] | {"replicas": 2}
+    pools.patch(pool, {"models": [model], "tiers": {"lustre": {"capacity": "18000Gi"}}})
+    pools.wait(pool, "StorageReady", "True", "ResizeFailed")
+    eventually(lambda: pools.child("apps/v1", "Deployment")["status"].get("readyReplicas") == 2)

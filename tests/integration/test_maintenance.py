@@ -1,0 +1,132 @@
+"""Maintenance of the instance, as the Lustre API announces it: what is told, and who leaves the shared tier."""
+
+from collections.abc import Callable
+from datetime import UTC, datetime, timedelta
+from typing import TypeVar
+
+import pytest
+
+from testbed.google_faults import Object
+from testbed.lustre_client import LustreProject
+from testbed.lustre_documents import refusal
+from testbed.pools import API, Pools
+from testbed.waiting import eventually
+
+pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]
+
+T = TypeVar("T")
+DEPLOYMENT = ("apps/v1", "Deployment")
+
+
+def _in(minutes: int) -> str:
+    return (datetime.now(UTC) + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
+
+
+def _until(pools: Pools, condition: Callable[[], T], what: str) -> T:
+    """Wait while the operator is made to look: an instance has no events."""
+    pokes = iter(range(100_000))
+
+    def looked() -> T:
+        pools.kube.patch(
+            *API, "kept", {"metadata": {"annotations": {"look": str(next(pokes))}}}, pools.namespace
+        )
+        return condition()
+
+    return eventually(looked, 60.0, what)
+
+
+def _told(pools: Pools, status: str, reason: str) -> Object:
+    def holds() -> Object:
+        found = pools.condition("kept", "MaintenanceScheduled")
+        assert (found.get("status"), found.get("reason")) == (status, reason), found
+        return found
+
+    return _until(pools, holds, f"MaintenanceScheduled is {status} {reason}")
+
+
+def _mounted(pools: Pools) -> bool:
+    volumes = pools.child(*DEPLOYMENT)["spec"]["template"]["spec"].get("volumes", [])
+    return any(volume["name"] == "lustre" for volume in volumes)
+
+
+def _generation(pools: Pools) -> int:
+    return int(pools.child(*DEPLOYMENT)["metadata"]["generation"])
+
+
+@pytest.fixture
+def instance(pools: Pools, lustre_project: LustreProject) -> str:
+    """An instance of the test's own project."""
+    return lustre_project.put("kept")
+
+
+def _create(pools: Pools, instance: str, maintenance: str) -> None:
+    pools.create(
+        "kept",
+        mode="Opportunistic",
+        tiers__lustre={"provisioner": "Existing", "instance": instance, "maintenance": maintenance},
+    )
+    _until(pools, lambda: pools.children(*DEPLOYMENT) and _mounted(pools), "engines mount the tier")
+    pools.wait("kept", "Ready", "True", "AllReady")
+
+
+def test_an_announcement_is_told_and_who_rides_stays(
+    pools: Pools, lustre_project: LustreProject, instance: str
+) -> None:
+    _create(pools, instance, "Ride")
+    _told(pools, "False", "NoneScheduled")
+    generation = _generation(pools)
+    lustre_project.schedule_maintenance(instance, _in(10), _in(70))
+    told = _told(pools, "True", "Scheduled")
+    assert "reads and writes hang for 2 to 25 minutes and go on by themselves" in told["message"]
+    lustre_project.set_state(instance, "UPGRADING")
+    _told(pools, "True", "InProgress")
+    assert (_mounted(pools), _generation(pools)) == (True, generation)
+    lustre_project.set_state(instance, "")
+    lustre_project.schedule_maintenance(instance, "", "")
+    _told(pools, "False", "NoneScheduled")
+    assert len(pools.kube.events(pools.namespace, "kept", "MaintenanceScheduled")) == 1
+
+
+def test_who_bypasses_leaves_before_the_window_and_comes_back_once(
+    pools: Pools, lustre_project: LustreProject, instance: str
+) -> None:
+    _create(pools, instance, "Bypass")
+    generation = _generation(pools)
+    lustre_project.schedule_maintenance(instance, _in(120), _in(180))
+    told = _told(pools, "True", "Scheduled")
+    assert "to run without the shared tier, and back after it" in told["message"]
+    assert _mounted(pools)
+    lustre_project.schedule_maintenance(instance, _in(10), _in(70))
+    _told(pools, "True", "Bypassed")
+    pools.wait("kept", "Ready", "True", "WithoutSharedTier")
+    assert not _mounted(pools)
+    lustre_project.set_state(instance, "UPGRADING")
+    lustre_project.schedule_maintenance(instance, "", "")
+    _until(pools, lambda: _saying(pools, "which is UPGRADING"), "the state is told")
+    assert not _mounted(pools)
+    lustre_project.set_state(instance, "")
+    _told(pools, "False", "NoneScheduled")
+    pools.wait("kept", "Ready", "True", "AllReady")
+    assert (_mounted(pools), _generation(pools)) == (True, generation + 2)
+    for reason in ("TierBypassed", "TierResumed"):
+        assert len(pools.kube.events(pools.namespace, "kept", reason)) == 1
+
+
+def test_an_outage_of_the_api_rolls_nobody(
+    pools: Pools, lustre_project: LustreProject, instance: str
+) -> None:
+    _create(pools, instance, "Bypass")
+    lustre_project.schedule_maintenance(instance, _in(10), _in(70))
+    _told(pools, "True", "Bypassed")
+    generation = _generation(pools)
+    lustre_project.fail(refusal("PERMISSION_DENIED"), "get", times=-1)
+    _until(pools, lambda: _saying(pools, "cannot be told"), "the outage is told")
+    assert (_mounted(pools), _generation(pools)) == (False, generation)
+    lustre_project.heal()
+    lustre_project.schedule_maintenance(instance, "", "")
+    _told(pools, "False", "NoneScheduled")
+    _until(pools, lambda: _mounted(pools), "engines mount the tier")
+
+
+def _saying(pools: Pools, text: str) -> bool:
+    return text in pools.condition("kept", "MaintenanceScheduled").get("message", "")

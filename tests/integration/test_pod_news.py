@@ -1,0 +1,80 @@
+"""What keeps Pods from starting reaches the pool's conditions."""
+
+from typing import Any
+
+import pytest
+
+from testbed import fates
+from testbed.kube import Kube, Object
+from testbed.pools import Pools
+from testbed.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+LOCAL: dict[str, Any] = {"tiers__lustre": None, "tiers__localSSD": None}
+SCALE_UP = "Node scale up in zones us-central1-a associated with this pod failed: GCE out of resources. "
+AT_RISK = "Pod is at risk of not being scheduled."
+
+
+def test_a_volume_that_cannot_be_mounted_is_put_down_to_its_cause(pools: Pools, kube: Kube) -> None:
+    fates.set_fate(kube, pools.namespace, "mount-hangs")
+    pools.create("pool", **LOCAL)
+    _hears(pools, "ModelsReady", "Starting", "a firewall rule has to allow TCP 988 and 6988")
+    fates.set_fate(kube, pools.namespace, None)
+    kube.delete("v1", "Pod", _pod(pools)["metadata"]["name"], pools.namespace)
+    pools.wait("pool")
+
+
+def test_a_node_that_the_cloud_cannot_give_is_told_of_until_it_can(pools: Pools, kube: Kube) -> None:
+    pools.create("pool", nodePool__machineType="a9-unheard-of", **LOCAL)
+    _hears(pools, "ModelsReady", "Starting", "nodes are available")
+    pod = _pod(pools)
+    kube.create(_event(pod, "FailedScaleUp", SCALE_UP + AT_RISK))
+    _hears(pools, "NodePoolReady", "CapacityUnavailable", "GCE out of resources")
+    assert pools.condition("pool", "Ready")["reason"] == "CapacityUnavailable"
+    assert len(pools.children("apps/v1", "Deployment")) == 1
+    kube.delete("v1", "Pod", pod["metadata"]["name"], pools.namespace)
+    pools.wait("pool", "NodePoolReady", "True")
+
+
+def _hears(pools: Pools, type_: str, reason: str, words: str) -> None:
+    def heard() -> bool:
+        found = pools.condition("pool", type_)
+        assert found.get("reason") == reason, found
+        assert words in found["message"], found
+        return True
+
+    eventually(heard, 60.0, f"{type_} is {reason}")
+
+
+def _pod(pools: Pools) -> Object:
+    (pod,) = [
+        one
+        for one in pools.kube.list("v1", "Pod", pools.namespace)
+        if "deletionTimestamp" not in one["metadata"]
+    ]
+    return pod
+
+
+def _event(pod: Object, reason: str, message: str) -> Object:
+    """As GKE's autoscaler writes it."""
+    metadata = pod["metadata"]
+    return {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": f"{metadata['name']}.1", "namespace": metadata["namespace"]},
+        "involvedObject": {
+            "apiVersion": "v1",
+            "kind": "Pod",
+            "name": metadata["name"],
+            "namespace": metadata["namespace"],
+            "uid": metadata["uid"],
+        },
+        "type": "Warning",
+        "reason": reason,
+        "message": message,
+        "source": {"component": "cluster-autoscaler"},
+        "firstTimestamp": metadata["creationTimestamp"],
+        "lastTimestamp": metadata["creationTimestamp"],
+        "count": 1,
+    }

@@ -1,0 +1,205 @@
+"""What must hold of an instance before pools mount it, on a real control plane."""
+
+import json
+from typing import Any
+
+import pytest
+import yaml
+
+from integration.instances import CLAIM, DEPLOYMENT, VOLUME, existing, through_api, until_told
+from integration.own_nodes import Nodes
+from integration.test_cli import kvtier
+from kvtier.api.names import filesystem
+from testbed.cluster import Cluster
+from testbed.kube import Kube
+from testbed.lustre_client import LustreProject
+from testbed.lustre_documents import instance, refusal
+from testbed.pools import LEGACY_PORT, OTHER_NETWORK, SAME_NETWORK, Pools, manifest
+from testbed.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+CLASS = ("storage.k8s.io/v1", "StorageClass")
+BY_HAND: dict[str, Any] = {
+    "tiers__lustre__address": "10.1.2.3",
+    "tiers__lustre__filesystem": "byhand",
+    "tiers__lustre__capacity": "18000Gi",
+}
+
+
+@pytest.fixture
+def named(namespace: str) -> dict[str, Any]:
+    """Changes that give a pool's file system the name of this test: volumes of all tests are in one cluster."""
+    return {"tiers__lustre__filesystem": filesystem("test", namespace)}
+
+
+@pytest.fixture
+def nodes(kube: Kube, namespace: str) -> Nodes:
+    """One node for all pools of the test."""
+    nodes = Nodes(kube, namespace)
+    nodes.add("shared")
+    return nodes
+
+
+def test_of_two_pools_with_one_file_system_name_the_second_waits_until_the_first_goes(
+    pools: Pools, nodes: Nodes, named: dict[str, Any]
+) -> None:
+    pools.create("first", deletionPolicy="Delete", **named, **nodes.pool())
+    pools.wait("first", "FilesystemUnique", "True", "Unique")
+    pools.wait("first", "StorageReady")
+    pools.create("second", **named, **nodes.pool())
+    found = pools.wait("second", "FilesystemUnique", "False", "FilesystemNameTaken")
+    assert f"pool {pools.namespace}/first, which was there first, has file system name" in found["message"]
+    pools.wait("second", "StorageReady", "False", "PrerequisitesNotMet")
+    assert len(pools.children(*CLAIM)) == 1
+    pools.delete("first")
+    pools.wait("second", "FilesystemUnique", "True", "Unique")
+    pools.wait("second", "StorageReady")
+
+
+def test_a_volume_that_a_pool_has_left_behind_is_pointed_at(
+    pools: Pools, nodes: Nodes, named: dict[str, Any]
+) -> None:
+    pools.create("first", **named, **nodes.pool())
+    pools.wait("first", "StorageReady")
+    pools.delete("first")
+    pools.wait_gone("first")
+    pools.create("second", **named, **nodes.pool())
+    pools.wait("second", "FilesystemUnique", "Unknown", "ForeignVolume")
+    pools.wait("second", "StorageReady")
+
+
+def test_pools_on_nodes_of_their_own_may_have_one_name(pools: Pools, named: dict[str, Any]) -> None:
+    for name in ("first", "second"):
+        pools.create(name, **named)
+    for name in ("first", "second"):
+        pools.wait(name, "FilesystemUnique", "True", "Unique")
+
+
+def test_a_second_pool_on_an_existing_instance_is_told_to_join_the_first(
+    pools: Pools, nodes: Nodes, lustre_project: LustreProject
+) -> None:
+    lustre_project.put("shared", instance(filesystem="theirs"))
+    pools.create("first", **existing(lustre_project), **nodes.pool())
+    until_told(pools, "first", "True", "Unique", "FilesystemUnique")
+    pools.create("second", **existing(lustre_project), **nodes.pool())
+    found = until_told(pools, "second", "False", "InstanceShared", "FilesystemUnique")
+    assert "add these models to that pool" in found["message"]
+    assert len(pools.children(*VOLUME)) <= 1
+    assert pools.children(*CLASS) == []
+
+
+def test_the_volume_of_somebody_else_is_pointed_at_and_blocks_nothing(
+    pools: Pools, nodes: Nodes, named: dict[str, Any]
+) -> None:
+    name, (filesystem,) = f"{pools.namespace}-theirs", named.values()
+    pools.kube.create(_volume(name, filesystem))
+    try:
+        pools.create("chat", **named, **nodes.pool())
+        found = pools.wait("chat", "FilesystemUnique", "Unknown", "ForeignVolume")
+        assert f"PersistentVolume {name} has file system name {filesystem} too" in found["message"]
+        pools.wait("chat", "StorageReady")
+    finally:
+        pools.kube.delete("v1", "PersistentVolume", name)
+
+
+def _volume(name: str, filesystem: str) -> dict[str, Any]:
+    attributes = {"ip": "10.9.9.9", "filesystem": filesystem}
+    return {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name},
+        "spec": {
+            "capacity": {"storage": "9000Gi"},
+            "accessModes": ["ReadWriteMany"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "csi": {
+                "driver": "lustre.csi.storage.gke.io",
+                "volumeHandle": f"other/us-central1-a/{name}",
+                "volumeAttributes": attributes,
+            },
+        },
+    }
+
+
+@pytest.mark.parametrize(
+    ("cluster", "legacy", "verdict"),
+    [
+        (SAME_NETWORK, True, ("PortMatched", "LegacyInstance")),
+        (LEGACY_PORT, False, ("PortMatched", "LegacyCluster")),
+        (OTHER_NETWORK, False, ("NetworkMatched", "OtherNetwork")),
+    ],
+    ids=["an instance at the legacy port", "a cluster at the legacy port", "another network"],
+)
+def test_an_existing_instance_that_nodes_could_not_reach_is_not_mounted(
+    pools: Pools, lustre_project: LustreProject, cluster: Any, legacy: bool, verdict: tuple[str, str]
+) -> None:
+    lustre_project.put("shared", instance(filesystem="theirs", gkeSupportEnabled=legacy))
+    pools.create("chat", **existing(lustre_project), cluster=cluster)
+    until_told(pools, "chat", "False", verdict[1], verdict[0])
+    until_told(pools, "chat", "False", "PrerequisitesNotMet")
+    assert pools.children(*VOLUME) == pools.children(*CLAIM) == pools.children(*DEPLOYMENT) == []
+
+
+def test_an_existing_instance_that_nodes_can_reach_is(pools: Pools, lustre_project: LustreProject) -> None:
+    lustre_project.put("shared", instance(filesystem="theirs"))
+    pools.create("chat", **existing(lustre_project), cluster=SAME_NETWORK, strict=True)
+    for type_, reason in (
+        ("NetworkMatched", "SameNetwork"),
+        ("PortMatched", "Matched"),
+        ("FilesystemUnique", "Unique"),
+        ("CapacityValid", "Existing"),
+    ):
+        until_told(pools, "chat", "True", reason, type_)
+    until_told(pools, "chat", "True", "Bound")
+    assert pools.children(*CLASS) == []
+
+
+def test_more_than_the_instance_has_is_not_promised(pools: Pools, lustre_project: LustreProject) -> None:
+    lustre_project.put("shared", instance(filesystem="byhand", capacity_gib=9000))
+    pools.create("chat", **existing(lustre_project, **BY_HAND))
+    found = until_told(pools, "chat", "False", "LargerThanInstance", "CapacityValid")
+    assert "has 9000Gi: set it to 9000Gi" in found["message"]
+    assert pools.children(*VOLUME) == []
+
+
+def test_what_nobody_tells_is_unknown_and_a_strict_pool_waits_for_it(
+    pools: Pools, lustre_project: LustreProject
+) -> None:
+    lustre_project.fail(refusal("PERMISSION_DENIED"), times=-1)
+    for name in ("lenient", "strict"):
+        pools.create(name, **existing(lustre_project, name, **BY_HAND), strict=name == "strict")
+    until_told(pools, "lenient", "Unknown", "InstanceNotSeen", "PortMatched")
+    until_told(pools, "lenient", "True", "Bound")
+    until_told(pools, "strict", "False", "PrerequisitesNotMet")
+
+
+def test_no_tier_needs_no_claim_and_an_api_instance_no_class(
+    pools: Pools, lustre_project: LustreProject
+) -> None:
+    pools.create("bare", tiers__lustre=None)
+    pools.create("made", **through_api(lustre_project))
+    pools.wait("bare")
+    until_told(pools, "made", "True", "Made", "PortMatched")
+    eventually(lambda: lustre_project.calls("create"))
+    assert pools.children(*CLASS) == []
+    assert [one["metadata"]["labels"]["kvtier.dev/pool"] for one in pools.children(*CLAIM)] in ([], ["made"])
+
+
+def test_kvtier_check_looks_at_instance_volumes_and_pools_too(
+    pools: Pools, nodes: Nodes, lustre_project: LustreProject, control_plane: Cluster
+) -> None:
+    name = lustre_project.put("shared", instance(filesystem="theirs", gkeSupportEnabled=True))
+    pools.create("first", **existing(lustre_project), **nodes.pool())
+    text = yaml.safe_dump(manifest("second", pools.namespace, **existing(lustre_project), **nodes.pool()))
+    environment = {
+        "KUBECONFIG": str(control_plane.kubeconfig),
+        "KVTIER_LUSTRE_ENDPOINT": control_plane.lustre_api.url,
+    }
+    done = kvtier("check", "-f", "-", "-o", "json", text=text, **environment)
+    found = {one["type"]: one for one in json.loads(done.stdout)[f"{pools.namespace}/second"]}
+    assert done.returncode == 1
+    assert found["FilesystemUnique"]["reason"] == "InstanceShared"
+    assert name in found["FilesystemUnique"]["message"]
+    assert found["CapacityValid"]["message"] == "the instance has 9000Gi"
+    assert "the instance listens at 6988" in found["PortMatched"]["message"]

@@ -1,0 +1,226 @@
+"""Requests to the Lustre API: each made once, none waited for long, all of them told to the reader."""
+
+import asyncio
+from collections.abc import AsyncIterator
+from typing import Any
+
+import pytest
+
+from kvtier.control.lustre import LustreCaller
+from kvtier.facts.lustre import LustreReader
+from kvtier.facts.model import LustreFacts, Operation
+from kvtier.plan.model import Call
+from testbed.google_faults import Drop, Fault, Hold
+from testbed.lustre_api import LustreAPI
+from testbed.lustre_client import LustreProject
+from testbed.lustre_documents import instance, refusal
+from testbed.lustre_service.operations import HELD
+from testbed.waiting import eventually
+
+ZONE = "projects/p/locations/us-central1-a"
+HOME = f"{ZONE}/instances/home"
+REQUEST = "8f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e"
+CREATE = Call("create", HOME, REQUEST, instance())
+
+
+@pytest.fixture
+def reader() -> LustreReader:
+    return LustreReader(patience=60.0)
+
+
+@pytest.fixture
+async def caller(service: LustreAPI, reader: LustreReader) -> AsyncIterator[LustreCaller]:
+    caller = LustreCaller(reader, patience=60.0)
+    yield caller
+    await caller.close()
+
+
+async def facts(reader: LustreReader, name: str = HOME) -> LustreFacts:
+    found = await reader.read(name)
+    assert found is not None
+    return found
+
+
+async def answer(reader: LustreReader) -> Operation:
+    return (await facts(reader)).operations[REQUEST]
+
+
+async def answered(reader: LustreReader) -> None:
+    """Return when what is under way is so no more."""
+    await asyncio.to_thread(eventually, lambda: reader.noted(HOME, REQUEST) != Operation())
+
+
+async def test_a_request_is_made_and_its_operation_known_at_once(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    project.configure(create_seconds=HELD)
+    assert await caller.carry_out([CREATE])
+    (operation,) = project.operations()
+    found = await facts(reader)
+    assert found.operations == {REQUEST: Operation(operation["name"])}
+    assert found.instance is not None
+    assert found.instance.state == "CREATING"
+
+
+async def test_nothing_to_do_is_nothing_done(caller: LustreCaller, project: LustreProject) -> None:
+    assert not await caller.carry_out([])
+    assert not project.calls()
+
+
+@pytest.mark.parametrize(
+    ("verb", "body"),
+    [
+        ("update", {"capacityGib": "18000"}),
+        ("delete", {}),
+        ("import", {"uri": "gs://bucket/", "path": "/"}),
+        ("export", {"uri": "gs://bucket/a/", "path": "/"}),
+    ],
+)
+async def test_every_verb_is_carried_out(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject, verb: Any, body: dict[str, str]
+) -> None:
+    project.put("home")
+    assert await caller.carry_out([Call(verb, HOME, REQUEST, body)])
+    assert [call.kind for call in project.calls()] == [verb]
+    assert (await answer(reader)).done
+
+
+@pytest.mark.parametrize(
+    ("status", "code"),
+    [
+        ("ALREADY_EXISTS", "AlreadyExists"),
+        ("ABORTED", "Aborted"),
+        ("NOT_FOUND", "NotFound"),
+        ("PERMISSION_DENIED", "PermissionDenied"),
+        ("RESOURCE_EXHAUSTED", "ResourceExhausted"),
+        ("FAILED_PRECONDITION", "FailedPrecondition"),
+        ("INVALID_ARGUMENT", "InvalidArgument"),
+    ],
+)
+async def test_a_refusal_is_an_answer_which_is_not_asked_for_twice(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject, status: str, code: str
+) -> None:
+    project.fail(refusal(status, "in Google's words"), "create", times=-1)
+    assert await caller.carry_out([CREATE])
+    assert await answer(reader) == Operation(done=True, code=code, message="in Google's words")
+    assert not await caller.carry_out([CREATE])
+    assert len(project.calls("create")) == 1
+
+
+@pytest.mark.parametrize(
+    ("fault", "code"),
+    [
+        (Drop(), "Unavailable"),
+        (refusal("UNAVAILABLE"), "Unavailable"),
+        (refusal("INTERNAL"), "Internal"),
+        (refusal("UNAUTHENTICATED"), "Unauthenticated"),
+    ],
+)
+async def test_a_request_that_was_not_answered_may_be_repeated_and_starts_nothing_twice(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject, fault: Fault, code: str
+) -> None:
+    project.fail(fault, "create", carried_out=True)
+    assert await caller.carry_out([CREATE])
+    assert (await answer(reader)).code == code
+    assert await caller.carry_out([CREATE])
+    (operation,) = project.operations()
+    assert (await answer(reader)).name == operation["name"]
+
+
+@pytest.mark.usefixtures("short_reads")
+async def test_a_timeout_is_a_request_that_was_not_answered(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    project.fail(Hold(), "create", times=-1)
+    await caller.carry_out([CREATE])
+    found = await answer(reader)
+    assert (found.done, found.code, found.name) == (True, "DeadlineExceeded", "")
+
+
+async def test_a_request_that_has_started_its_operation_is_never_repeated(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    project.configure(create_seconds=HELD)
+    await caller.carry_out([CREATE])
+    assert not await caller.carry_out([CREATE])
+    project.finish(project.operations()[0]["name"])
+    assert not await caller.carry_out([CREATE])
+    assert len(project.calls("create")) == 1
+
+
+async def test_the_next_attempt_has_a_request_id_of_its_own(
+    caller: LustreCaller, project: LustreProject
+) -> None:
+    project.fail(refusal("RESOURCE_EXHAUSTED"), "create")
+    await caller.carry_out([CREATE])
+    other = Call("create", HOME, REQUEST.replace("8f", "9f"), CREATE.body)
+    assert await caller.carry_out([other])
+    assert len(project.operations()) == 1
+
+
+async def test_a_request_under_way_is_left_alone_and_repeated_by_nobody(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    caller.patience = 0.0
+    hold = project.fail(Hold(), "create")
+    assert await caller.carry_out([CREATE])
+    assert await answer(reader) == Operation()
+    caller.patience = 60.0
+    assert not await caller.carry_out([CREATE])
+    await asyncio.to_thread(eventually, hold.hits)
+    project.heal()
+    await answered(reader)
+    assert (await answer(reader)).name
+    assert len(project.calls("create")) == 1
+
+
+async def test_requests_that_hang_hold_up_nothing_else(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    caller.patience = 0.01
+    project.put("home")
+    hold = project.fail(Hold(), "create", times=-1)
+    calls = [
+        Call("create", f"{ZONE}/instances/i{n}", f"{n}f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e", instance())
+        for n in range(8)
+    ]
+    workers = [asyncio.create_task(caller.carry_out([call])) for call in calls]
+    assert all(await asyncio.gather(*workers))
+    await asyncio.to_thread(eventually, lambda: hold.hits() == 8)
+    found = await facts(reader)
+    assert found.instance is not None
+    assert await caller.carry_out([Call("update", HOME, REQUEST, {"capacityGib": "18000"})])
+
+
+async def test_one_refusal_does_not_keep_the_other_requests_from_being_made(
+    caller: LustreCaller, project: LustreProject
+) -> None:
+    missing = Call("delete", f"{ZONE}/instances/missing", REQUEST.replace("8f", "9f"))
+    assert await caller.carry_out([missing, CREATE])
+    assert len(project.operations()) == 1
+
+
+async def test_closing_gives_up_on_what_hangs(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    caller.patience = 0.0
+    hold = project.fail(Hold(), "create", times=-1)
+    await caller.carry_out([CREATE])
+    await asyncio.to_thread(eventually, hold.hits)
+    await caller.close()
+    assert len(asyncio.all_tasks()) == 1
+    assert reader.noted(HOME, REQUEST) == Operation()
+
+
+async def test_who_is_cancelled_while_waiting_takes_no_request_along(
+    caller: LustreCaller, reader: LustreReader, project: LustreProject
+) -> None:
+    hold = project.fail(Hold(), "create")
+    worker = asyncio.create_task(caller.carry_out([CREATE]))
+    await asyncio.to_thread(eventually, hold.hits)
+    worker.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await worker
+    project.heal()
+    await answered(reader)
+    assert (await answer(reader)).name

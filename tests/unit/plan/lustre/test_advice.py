@@ -1,0 +1,53 @@
+"""What to do about an error of the Lustre API."""
+
+from kvtier.plan.lustre.advice import advice
+from unit.tables import table
+
+
+@table(
+    "code, message, reason, words",
+    {
+        "a zone without room": (
+            "ResourceExhausted",
+            "The zone us-central1-a does not have enough resources",
+            "Stockout",
+            "another zone",
+        ),
+        "a quota": ("ResourceExhausted", "Quota exceeded for LustreCapacity", "QuotaExceeded", "quota"),
+        "too many requests, which pass by themselves": (
+            "ResourceExhausted",
+            "Quota exceeded for quota metric 'Write requests' and limit 'Write requests per minute'",
+            "RateLimited",
+            "tries again",
+        ),
+        "a role": (
+            "PermissionDenied",
+            "Permission 'lustre.instances.create' denied",
+            "PermissionDenied",
+            "lustre.admin",
+        ),
+        "a key": (
+            "PermissionDenied",
+            "Cloud KMS denied cryptoKeys/key",
+            "KeyNotUsable",
+            "cryptoKeyEncrypterDecrypter",
+        ),
+        "a field": ("InvalidArgument", "invalid network", "InvalidArgument", "field"),
+        "what is missing": ("NotFound", "network default was not found", "NotFound", "create"),
+        "what is there": ("AlreadyExists", "it exists", "AlreadyExists", "filesystem"),
+        "a network that is not connected": (
+            "FailedPrecondition",
+            "no peering",
+            "FailedPrecondition",
+            "private services access",
+        ),
+        "another operation": ("Aborted", "unable to queue the operation", "Busy", "another operation"),
+        "no answer": ("Unavailable", "", "NoAnswer", "tries again"),
+        "a code that nobody knows": ("DataLoss", "", "Failed", "support"),
+        "no code at all": ("", "", "Failed", "support"),
+    },
+)
+def test_advice(code: str, message: str, reason: str, words: str) -> None:
+    found, text = advice(code, message)
+    assert found == reason
+    assert words in text

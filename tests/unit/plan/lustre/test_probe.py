@@ -1,0 +1,114 @@
+"""The Job that tries the shared tier out: where it runs, as whom, and with what."""
+
+import re
+from typing import Any
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.engines.fingerprint import directory
+from kvtier.plan.lustre.probe.job import EXIT_CODES, probe, script
+from unit.builders import claim, manifest, model, pool
+from unit.tables import table
+
+POOL = pool()
+AS_ROOT = pool(tiers={"lustre": {"prepareAsRoot": True}})
+EXISTING = {"provisioner": "Existing", "nodeSelector": {"team": "a"}, "zones": ["us-central1-a"]}
+
+
+def _pod(of: KVCachePool) -> Any:
+    return probe(of, claim(of), "")["spec"]["template"]["spec"]
+
+
+def _container(of: KVCachePool) -> Any:
+    return _pod(of)["containers"][0]
+
+
+@table(
+    "of",
+    {
+        "nodes that GKE makes": POOL,
+        "nodes with Local SSD": pool(tiers={"localSSD": {"capacity": "1Ti"}}),
+        "nodes that exist": pool(nodePool=EXISTING),
+    },
+)
+def test_it_runs_where_and_as_whom_engines_run(of: KVCachePool) -> None:
+    engine = manifest(of, "Deployment")["spec"]["template"]["spec"]
+    shared = ("nodeSelector", "affinity", "tolerations", "securityContext", "automountServiceAccountToken")
+    assert {key: _pod(of)[key] for key in shared} == {key: engine[key] for key in shared}
+    assert _container(of)["securityContext"] == engine["containers"][0]["securityContext"]
+    mounts = engine["containers"][0]["volumeMounts"]
+    assert _container(of)["volumeMounts"] == [one for one in mounts if one["name"] == "lustre"]
+    assert _pod(of)["volumes"] == [one for one in engine["volumes"] if one["name"] == "lustre"]
+
+
+def test_it_takes_no_gpu_and_the_first_model_s_image() -> None:
+    of = pool(models=[model(engine={"image": "mirror/vllm:v0.33.0"}), model(name="other")])
+    assert "nvidia.com/gpu" not in repr(_container(of)["resources"])
+    assert _container(of)["image"] == "mirror/vllm:v0.33.0"
+
+
+def test_paths_are_arguments_and_the_script_is_one_argument() -> None:
+    container = _container(POOL)
+    assert container["command"][:2] == ["/bin/sh", "-c"]
+    assert container["command"][2].replace("$$", "$") == script()
+    assert re.search(r"(?<!\$)\$(?!\$)", container["command"][2].replace("$$", "")) is None
+    assert container["args"] == ["write", "/kv/lustre", "team-a/chat"]
+    assert directory(POOL, POOL.spec.models[0]).startswith("team-a/chat/")
+
+
+def test_it_is_no_engine_to_its_service() -> None:
+    labels = probe(POOL, claim(POOL), "")["spec"]["template"]["metadata"]["labels"]
+    assert not manifest(POOL, "Service")["spec"]["selector"].items() <= labels.items()
+
+
+def test_an_answer_of_the_file_system_ends_it_and_an_evicted_pod_does_not() -> None:
+    rules = probe(POOL, claim(POOL), "")["spec"]["podFailurePolicy"]["rules"]
+    assert [rule["action"] for rule in rules] == ["Ignore", "FailJob"]
+    assert rules[1]["onExitCodes"]["values"] == sorted(EXIT_CODES), "the API server wants them in order"
+    assert _pod(POOL)["restartPolicy"] == "Never", "or the API server refuses the policy"
+
+
+def test_it_goes_with_its_pool_and_stays_when_it_has_ended() -> None:
+    made = probe(POOL, claim(POOL), "")
+    assert made["metadata"]["ownerReferences"][0]["uid"] == "pool-uid"
+    assert "ttlSecondsAfterFinished" not in made["spec"]
+
+
+def test_nothing_runs_as_root_unless_it_is_asked_for() -> None:
+    assert "initContainers" not in _pod(POOL)
+    (prepare,) = _pod(AS_ROOT)["initContainers"]
+    context = prepare["securityContext"]
+    assert (context["runAsUser"], context["runAsGroup"], context["runAsNonRoot"]) == (0, 1000, False)
+    assert context["capabilities"] == {"drop": ["ALL"], "add": ["CHOWN", "FOWNER", "DAC_OVERRIDE"]}
+    assert not context["allowPrivilegeEscalation"]
+    assert prepare["args"] == ["prepare", "/kv/lustre"]
+    assert _container(AS_ROOT) == _container(POOL), "what proves it is what engines are"
+
+
+@table(
+    "of, live, after, same",
+    {
+        "the same pool and claim": (POOL, claim(POOL), "", True),
+        "another number of replicas": (pool(models=[model(replicas=5)]), claim(POOL), "", True),
+        "another capacity": (pool(tiers={"lustre": {"capacity": "36000Gi"}}), claim(POOL), "", True),
+        "another claim": (POOL, claim(POOL, metadata={"uid": "new"}), "", False),
+        "another pool of the name": (pool(metadata={"uid": "new"}), claim(POOL), "", False),
+        "root's help": (AS_ROOT, claim(POOL), "", False),
+        "another image": (pool(models=[model(engine={"image": "m/vllm:v0.33.0"})]), claim(POOL), "", False),
+        "other nodes": (pool(nodePool=EXISTING), claim(POOL), "", False),
+        "a failure before it": (POOL, claim(POOL), "failed", False),
+    },
+)
+def test_a_job_is_another_one_exactly_if_its_pods_are(
+    of: KVCachePool, live: Any, after: str, same: bool
+) -> None:
+    first, second = probe(POOL, claim(POOL), ""), probe(of, live, after)
+    assert (first["metadata"]["name"] == second["metadata"]["name"]) is same
+    assert not same or first == second
+
+
+def test_names_are_labels_even_of_pools_with_long_names() -> None:
+    long = pool(metadata={"name": ".".join(["long"] * 50)})
+    made = probe(long, claim(long), "")
+    assert re.fullmatch(r"[a-z][-a-z0-9]{0,51}", made["metadata"]["name"])
+    labels = made["spec"]["template"]["metadata"]["labels"]
+    assert all(len(value) <= 63 for value in labels.values())
