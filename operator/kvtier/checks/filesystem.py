@@ -57,7 +57,9 @@ def _in_the_way(pool: KVCachePool, other: Neighbour) -> bool:
 
 
 def _compatible(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether a node can have the labels of both."""
+    """Whether a node can run Pods of both: the nodes of a ComputeClass are tainted for its own."""
+    if one.get(placement.COMPUTE_CLASS) != other.get(placement.COMPUTE_CLASS):
+        return False
     return all(other.get(key, value) == value for key, value in one.items())
 
 

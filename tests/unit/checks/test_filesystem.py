@@ -83,6 +83,11 @@ FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "dat
             replace(FIRST, selector=GPU),
             ("False", "FilesystemNameTaken", ""),
         ),
+        "nobody else runs on the nodes of a ComputeClass, whatever else they are labelled": (
+            NAMED,
+            replace(FIRST, selector={"cloud.google.com/compute-class": "first"}),
+            ("True", "Unique", ""),
+        ),
         "a ComputeClass makes nodes for its own pool": (
             pool(tiers={"lustre": {"filesystem": "kvcache"}}),
             replace(FIRST, selector={"cloud.google.com/compute-class": "first"}),
