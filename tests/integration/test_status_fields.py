@@ -16,6 +16,7 @@ from kvtier.kube.aio import AioClient, connect
 from kvtier.kube.client import POOL
 from testbed.cluster import Cluster
 from testbed.pools import Pools
+from testbed.rig import Rig
 
 NOW = "2026-11-29T12:00:00Z"
 IMPORT = OperationStatus(
@@ -77,8 +78,9 @@ async def _written(cluster: Cluster, pools: Pools, status: PoolStatus) -> dict[s
 
 @pytest.mark.parametrize("left", [[IMPORT], [CREATE], []], ids=["the later", "the earlier", "none"])
 async def test_a_status_is_kept_whole_and_operations_come_and_go(
-    control_plane: Cluster, pools: Pools, left: list[OperationStatus]
+    spoiled: Rig, left: list[OperationStatus]
 ) -> None:
+    control_plane, pools = spoiled.plane, spoiled.pools()  # no operator writes there
     pools.create("chat", strict=True, cluster={"project": "none", "location": "none", "name": "none"})
     found = await _written(control_plane, pools, FULL)
     assert KVCachePool.model_validate(pools.get("chat")).status == FULL
@@ -88,7 +90,8 @@ async def test_a_status_is_kept_whole_and_operations_come_and_go(
         await _written(control_plane, pools, FULL.model_copy(update={"operations": operations}))
 
 
-async def test_a_status_shrinks_to_nothing(control_plane: Cluster, pools: Pools) -> None:
+async def test_a_status_shrinks_to_nothing(spoiled: Rig) -> None:
+    control_plane, pools = spoiled.plane, spoiled.pools()
     pools.create("chat", strict=True, cluster={"project": "none", "location": "none", "name": "none"})
     await _written(control_plane, pools, FULL)
     await _written(control_plane, pools, PoolStatus(phase="Ready"))
