@@ -10,7 +10,7 @@ REFERENCE := docs/api-reference.md
 export PYTHONPATH := operator:tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test verify lint generate golden bench lock clean
+.PHONY: help demo test test-engine verify lint generate golden bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -29,6 +29,10 @@ demo: $(READY) ## Watch a pool come up, change and go on a simulated GKE cluster
 test: $(READY) ## Run all tests, on a real control plane where it matters
 	@$(BIN)/python -m testbed.binaries
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
+
+test-engine: $(READY) ## Run what kvtier renders through the real vLLM and LMCache (6.3 GB in ~/.cache/kvtier)
+	@$(BIN)/python -m engine.environment
+	$(BIN)/python -m pytest tests/engine -n $(JOBS) --dist loadgroup $(ARGS)
 
 verify: $(READY) lint ## Check style, types, layers, and that generated files are up to date
 	@$(BIN)/kvtier crd | diff -u $(CRD) - || { echo "$(CRD) is out of date: make generate"; exit 1; }
@@ -55,10 +59,12 @@ golden: $(READY) ## Accept the present manifests of the samples; a changed Pod t
 bench: $(READY) ## Measure against the budgets; writes build/bench.json
 	@$(BIN)/python -m bench $(ARGS)
 
+lock: ENGINE := --quiet --python-version 3.11 --python-platform x86_64-manylinux_2_28 --generate-hashes --no-header
 lock: $(READY) ## Resolve the dependencies anew
-	@$(BIN)/python -m pip install --quiet uv
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade pyproject.toml --output-file requirements/runtime.txt
 	$(BIN)/uv pip compile --quiet --universal --python-version 3.11 --generate-hashes --no-header --upgrade --extra dev pyproject.toml --output-file requirements/dev.txt
+	$(BIN)/uv pip compile $(ENGINE) --upgrade --overrides requirements/engine-overrides.in requirements/engine.in --output-file requirements/engine.txt
+	$(BIN)/uv pip compile $(ENGINE) --no-deps requirements/engine-source.in --output-file requirements/engine-source.txt
 
 clean: ## Remove what make has made here
 	rm -rf $(VENV) build

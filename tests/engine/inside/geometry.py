@@ -1,0 +1,127 @@
+"""What a token costs in a model's KV cache, as vLLM's own classes have it.
+
+The model is built without memory (PyTorch's meta device), its layers are asked for their cache specification as a GPU
+worker asks them (vllm/v1/worker/gpu/attn_utils.py), and vLLM groups them (vllm/v1/core/kv_cache_planning.py).
+
+Replaced, for want of GPUs: the groups of processes (only their sizes are looked at), and the attention backend, whose
+way to pack an element type and whose block sizes are those of vLLM's Triton backend, of FlashInfer for nvfp4.
+"""
+
+import contextlib
+import importlib
+import json
+import sys
+import tempfile
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+from unittest import mock
+
+import torch
+from vllm.config import VllmConfig, set_current_vllm_config
+from vllm.distributed import parallel_state
+from vllm.engine.arg_utils import EngineArgs
+from vllm.model_executor.layers.attention import Attention, MLAAttention
+from vllm.model_executor.model_loader.utils import initialize_model
+from vllm.platforms import current_platform
+from vllm.platforms.interface import Platform
+from vllm.utils.torch_utils import kv_cache_dtype_str_to_dtype
+from vllm.v1.attention.backends import utils
+from vllm.v1.attention.backends.triton_attn import TritonAttentionBackend
+from vllm.v1.core.kv_cache_planning import get_kv_cache_groups
+from vllm.v1.kv_cache_interface import KVCacheSpec, MambaSpec, get_kv_cache_spec_kind
+from vllm.v1.worker.gpu.attn_utils import get_kv_cache_spec
+
+# Of a backend that takes any, in vLLM's order.
+_LAYOUTS = [layout.name for layout in utils._DEFAULT_LAYOUT_PREFERENCE]
+
+
+def answer(
+    config: dict[str, Any], kv_cache_dtype: str = "auto", tensor_parallel_size: int = 1
+) -> list[dict[str, Any]]:
+    """The layer groups of the model that a config.json describes, as one of `tensor_parallel_size` ranks has them.
+
+    Of each: `kind`, `layers`, `block_size` in tokens, `window` in tokens where only so many are kept, and per layer
+    `token_bytes`, or `state_bytes` for a state that does not grow with the prompt. `page_bytes` is what a block of a
+    layer takes: more than its content where vLLM pads, because pages of all groups are of one size.
+    """
+    vllm_config = _configured(config, tensor_parallel_size)
+    with set_current_vllm_config(vllm_config), _ranks(tensor_parallel_size):
+        with torch.device("meta"):
+            initialize_model(vllm_config)
+        _as_on_gpus(vllm_config, kv_cache_dtype)
+        specs = get_kv_cache_spec(vllm_config)
+        utils.resolve_kv_cache_layout(vllm_config, [_LAYOUTS], specs.values())
+        groups = get_kv_cache_groups(vllm_config, specs)
+    return [_plain(group.kv_cache_spec, len(group.layer_names)) for group in groups]
+
+
+def _configured(config: dict[str, Any], tensor_parallel_size: int) -> VllmConfig:
+    with tempfile.TemporaryDirectory() as directory:
+        (Path(directory) / "config.json").write_text(json.dumps(config))
+        return EngineArgs(
+            model=directory,
+            skip_tokenizer_init=True,
+            load_format="dummy",
+            enforce_eager=True,
+            max_model_len=8192,
+            tensor_parallel_size=tensor_parallel_size,
+        ).create_engine_config()
+
+
+def _as_on_gpus(vllm_config: VllmConfig, kv_cache_dtype: str) -> None:
+    """Give layers what their constructors take from a GPU's platform, and choose the block size as that does."""
+    config = vllm_config.cache_config
+    config.cache_dtype = kv_cache_dtype
+    backend = _flash_infer() if kv_cache_dtype.startswith("nvfp4") else TritonAttentionBackend
+    for layer in vllm_config.compilation_config.static_forward_context.values():
+        if isinstance(layer, Attention | MLAAttention):
+            layer.kv_cache_dtype = kv_cache_dtype
+            layer.kv_cache_torch_dtype = kv_cache_dtype_str_to_dtype(kv_cache_dtype, vllm_config.model_config)
+        if isinstance(layer, Attention):
+            layer.attn_backend = backend
+    config.block_size, config.user_specified_block_size = config.DEFAULT_BLOCK_SIZE, False
+    if not vllm_config.model_config.use_mla:
+        Platform.update_block_size_for_backend.__func__(type(current_platform), vllm_config)
+
+
+def _flash_infer() -> Any:
+    """vLLM's backend for it. The package needs a GPU and is not there, and how to pack is none of its business."""
+    missing = ("flashinfer", "flashinfer.decode", "flashinfer.prefill", "flashinfer.utils")
+    with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in missing}):
+        return importlib.import_module("vllm.v1.attention.backends.flashinfer").FlashInferBackend
+
+
+@contextlib.contextmanager
+def _ranks(tensor_parallel_size: int) -> Iterator[None]:
+    """Groups of processes without processes."""
+    alone = ("_WORLD", "_ETP", "_DCP", "_PP", "_DP", "_EP", "_EPLB", "_PCP")
+    groups = {name: _group(1) for name in alone if hasattr(parallel_state, name)}
+    with mock.patch.multiple(parallel_state, _TP=_group(tensor_parallel_size), **groups):
+        yield
+
+
+def _group(size: int) -> Any:
+    return mock.MagicMock(
+        world_size=size,
+        rank_in_group=0,
+        rank=0,
+        is_first_rank=True,
+        is_last_rank=True,
+        ranks=list(range(size)),
+    )
+
+
+def _plain(spec: KVCacheSpec, layers: int) -> dict[str, Any]:
+    kind = get_kv_cache_spec_kind(spec).value
+    found = {
+        "kind": kind,
+        "layers": layers,
+        "block_size": spec.block_size,
+        "page_bytes": spec.page_size_bytes,
+    }
+    if isinstance(spec, MambaSpec):
+        return found | {"state_bytes": replace(spec, page_size_padded=None).page_size_bytes}
+    window = getattr(spec, "sliding_window", None)
+    return found | {"token_bytes": spec.real_page_size_bytes / spec.block_size, "window": window}

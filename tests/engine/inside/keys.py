@@ -1,0 +1,55 @@
+"""Which keys vLLM reads from the offloading connector's configuration."""
+
+import inspect
+import re
+from pathlib import Path
+from typing import Any
+
+import vllm
+from vllm.config import CacheConfig
+from vllm.v1.kv_offload.tiering.backpressure import EMABackpressureDetector
+from vllm.v1.kv_offload.tiering.factory import SecondaryTierFactory
+
+# What the factory takes out of a tier's configuration or adds to it, in place of the configuration's own words.
+_BY_FACTORY = {"self", "offloading_spec", "primary_kv_view", "tier_type", "backpressure_detector"}
+_SOURCES = ("v1/kv_offload", "distributed/kv_transfer/kv_connector/v1/offloading")
+
+
+def answer(tiers: list[str]) -> dict[str, Any]:
+    """Keys of the connector, of backpressure, and of each type of tier with whether it is required."""
+    return {
+        "connector": sorted(_connector()),
+        "pressure": sorted(
+            _parameters(EMABackpressureDetector) | {"backpressure_cls": False, "policy_cls": False}
+        ),
+        "tiers": {kind: _tier(kind) for kind in tiers},
+        "registered": sorted(SecondaryTierFactory._registry),
+    }
+
+
+def _connector() -> set[str]:
+    """String literals with which the sources look into `extra_config`: nothing else in vLLM lists them."""
+    assert vllm.__file__
+    root = Path(vllm.__file__).parent
+    sources = [file for part in _SOURCES for file in sorted((root / part).rglob("*.py"))]
+    read = re.compile(r"""extra_config(?:\.get|\.pop)?[\[(]\s*["'](\w+)["']""")
+    return {key for file in sources for key in read.findall(file.read_text())}
+
+
+def _tier(kind: str) -> dict[str, bool]:
+    found = _parameters(SecondaryTierFactory.get_tier_class({"type": kind}))
+    return {name: required for name, required in found.items() if name not in _BY_FACTORY} | {
+        "backpressure": False
+    }
+
+
+def _parameters(kind: type) -> dict[str, bool]:
+    """Parameters of a constructor, and whether they have no default."""
+    parameters = inspect.signature(kind).parameters.values()
+    named = [one for one in parameters if one.kind not in (one.VAR_KEYWORD, one.VAR_POSITIONAL)]
+    return {one.name: one.default is one.empty for one in named if one.name != "policy"}
+
+
+def default_block_size() -> int:
+    """Tokens of a block on GPUs whose attention has no other wish."""
+    return int(CacheConfig.DEFAULT_BLOCK_SIZE)

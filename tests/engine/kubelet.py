@@ -1,0 +1,90 @@
+"""What the kubelet makes of a rendered container: its command line and environment after $(NAME) expansion.
+
+A port of Kubernetes' third_party/forked/golang/expansion/expand.go and of kubelet's makeEnvironmentVariables, with
+no services in the namespace (their variables would only add names).
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from kvtier.api.fields import Quantity
+
+Manifest = dict[str, Any]
+
+
+@dataclass(frozen=True)
+class Started:
+    """What the container runtime is asked to start, on top of the image's own environment, and as whom."""
+
+    command: list[str]
+    arguments: list[str]
+    variables: dict[str, str]
+    user: int = 0
+    group: int = 0
+
+
+@dataclass(frozen=True)
+class Volume:
+    """What is mounted at a path: a directory of this machine, or memory of a size (as `mount` writes it)."""
+
+    directory: Path | None = None
+    memory: str = ""
+    read_only: bool = False
+
+
+def started(deployment: Manifest, secrets: Mapping[str, str] | None = None) -> Started:
+    """The only container of a Deployment; `secrets` has the values of variables that come from Secrets."""
+    pod = deployment["spec"]["template"]["spec"]
+    (container,), security = pod["containers"], pod["securityContext"]
+    assert container["securityContext"]["readOnlyRootFilesystem"], "the Pods of these tests have no other"
+    variables: dict[str, str] = {}
+    for variable in container["env"]:
+        name = variable["name"]
+        taken = (secrets or {}).get(name, "") if "valueFrom" in variable else None
+        variables[name] = expand(variable.get("value", ""), variables) if taken is None else taken
+    command, arguments = (
+        [expand(text, variables) for text in container.get(part, [])] for part in ("command", "args")
+    )
+    return Started(command, arguments, variables, security["runAsUser"], security["runAsGroup"])
+
+
+def volumes(deployment: Manifest, claims: Mapping[str, Volume], directory: Path) -> dict[str, Volume]:
+    """What is mounted where in the only container of a Deployment; emptyDirs are made below `directory`."""
+    pod = deployment["spec"]["template"]["spec"]
+    (container,) = pod["containers"]
+    made = {one["name"]: _volume(one, claims, directory) for one in pod["volumes"]}
+    return {mount["mountPath"]: made[mount["name"]] for mount in container["volumeMounts"]}
+
+
+def _volume(declared: Manifest, claims: Mapping[str, Volume], directory: Path) -> Volume:
+    if "persistentVolumeClaim" in declared:
+        return claims[declared["persistentVolumeClaim"]["claimName"]]
+    empty = declared["emptyDir"]
+    if empty.get("medium") == "Memory":
+        return Volume(memory=str(Quantity(empty["sizeLimit"]).bytes))
+    own = directory / declared["name"]
+    own.mkdir(parents=True)
+    own.chmod(0o777)
+    return Volume(own)
+
+
+def expand(text: str, variables: Mapping[str, str]) -> str:
+    """`$(NAME)` becomes the value of NAME, if there is such a variable, and `$$` becomes `$`."""
+    out, position = [], 0
+    while position < len(text):
+        taken, length = _token(text[position:], variables)
+        out.append(taken)
+        position += length
+    return "".join(out)
+
+
+def _token(rest: str, variables: Mapping[str, str]) -> tuple[str, int]:
+    """What stands at the start of `rest`, expanded, and how many characters it took."""
+    if rest.startswith("$$"):
+        return "$", 2
+    name, closed, _ = rest[2:].partition(")")
+    if rest.startswith("$(") and closed:
+        return variables.get(name, f"$({name})"), len(name) + 3
+    return rest[0], 1

@@ -1,0 +1,84 @@
+"""Two Pods of one Deployment that meet in a directory: what the first computed, and where it is."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from engine.kubelet import Started
+from engine.replica import Image, Replica, replica
+from engine.server import Answer, Server
+from engine.small import CHUNK, claims, deployment, pool, prompt
+from testbed.waiting import eventually
+
+TOKENS = 1500
+"""Of a prompt: two chunks, and a rest that is always computed."""
+STORED = 2 * CHUNK
+PREFIX = "vllm_offload_"
+PROMPTS = (
+    *("warm", "found", "not promoted", "spoiled", "deleted", "truncated"),
+    *("read-only", "full", "unmounted", "whole while read-only"),
+)
+"""What the first Pod answers; no test looks at another one's."""
+LONG = 4000
+LONG_PROMPTS = ("long 1", "long 2", "long 3")
+
+
+@dataclass
+class Shared:
+    """The shared tier, and what the first Pod made: answers, and the files of each prompt."""
+
+    directory: Path
+    image: Image
+    stale: list[str] = field(default_factory=list)
+    """What was in /dev/shm before the first engine started, and still was when it served."""
+    left: list[str] = field(default_factory=list)
+    """What the first engine had in /dev/shm, and left there when it was killed."""
+    answers: dict[str, Answer] = field(default_factory=dict)
+    files: dict[str, list[Path]] = field(default_factory=dict)
+
+    def blocks(self) -> set[Path]:
+        """Every whole file of cached blocks."""
+        return set(self.directory.rglob("*.bin"))
+
+    def compute(self, server: Server, name: str, tokens: int = TOKENS) -> None:
+        """Let a server answer a prompt that nobody has seen, and wait for its files."""
+        before = self.blocks()
+        self.answers[name] = server.ask(prompt(name, tokens))
+        wanted = len(before) + tokens // CHUNK
+        eventually(lambda: len(self.blocks()) == wanted, 60, f"the files of {name}")
+        self.files[name] = sorted(self.blocks() - before)
+
+
+@contextmanager
+def pod(shared: Shared, directory: Path) -> Iterator[Replica]:
+    """A Pod of the Deployment on the shared tier."""
+    made = deployment(pool())
+    with replica(made, shared.image, claims(made, shared.directory), directory) as running:
+        yield running
+
+
+def bare(started: Started) -> Started:
+    """Without the Deployment's shell line, the arguments alone."""
+    return replace(started, command=[])
+
+
+def offload_files(running: Replica) -> list[str]:
+    """Names of vLLM's cache files in the Pod's /dev/shm."""
+    return sorted(path.name for path in running.pod.path("/dev/shm").glob(f"{PREFIX}*"))
+
+
+def plant(running: Replica) -> list[str]:
+    """Leave what a killed engine leaves in the Pod's /dev/shm, in the two forms that it has; their names."""
+    names = [f"{PREFIX}stale.mmap", f"{PREFIX}stale.mmap.1"]
+    for name in names:
+        running.pod.give(f"/dev/shm/{name}", running.user)
+    return names
+
+
+def look_up(server: Server, name: str, tokens: int = TOKENS) -> tuple[Answer, int]:
+    """The answer to a prompt, and how many of its tokens were found outside the GPU's memory."""
+    hits = "vllm:external_prefix_cache_hits_total"
+    before = server.metric(hits)
+    answer = server.ask(prompt(name, tokens))
+    return answer, int(server.metric(hits) - before)

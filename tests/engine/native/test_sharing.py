@@ -1,0 +1,62 @@
+"""What one Pod computed, another one finds: which bytes, from where, and what a crash leaves behind."""
+
+import os
+
+import pytest
+
+from engine import measured
+from engine.native.shared import LONG, LONG_PROMPTS, STORED, Shared, look_up, offload_files
+from engine.replica import Replica
+from engine.server import Server
+from engine.small import CHUNK
+
+pytestmark = pytest.mark.timeout(900)
+Second = tuple[Replica, Server]
+
+
+def test_a_cold_pod_finds_what_another_computed(shared: Shared, second: Second) -> None:
+    _, server = second
+    answer, found = look_up(server, "found")
+    assert answer.tokens == shared.answers["found"].tokens
+    assert found == STORED
+    assert server.metric("vllm:prompt_tokens_cached_by_source_total", source="disk") >= STORED
+    assert server.metric("vllm:kv_offload_tiering_chunk_hits_total", tier="2:fs") >= STORED // CHUNK
+
+
+def test_what_is_found_on_lustre_is_not_kept_on_local_ssd(shared: Shared, second: Second) -> None:
+    running, server = second
+    _, found = look_up(server, "not promoted")
+    assert found == STORED
+    blocks = {path.name for path in shared.files["not promoted"]}
+    assert blocks & {path.name for path in running.pod.path("/kv/ssd").rglob("*.bin")} == set()
+
+
+def test_the_bytes_that_are_found_are_used(shared: Shared, second: Second) -> None:
+    """A control: else equal tokens would prove nothing."""
+    for file in shared.files["spoiled"]:
+        file.write_bytes(os.urandom(file.stat().st_size))
+    answer, found = look_up(second[1], "spoiled")
+    assert found == STORED
+    assert answer.tokens != shared.answers["spoiled"].tokens
+
+
+def test_a_killed_engine_leaves_its_memory_and_the_next_start_takes_it_away(
+    shared: Shared, second: Second
+) -> None:
+    """The first start was without the Deployment's shell line, the second with it."""
+    assert len(shared.left) == 1
+    assert len(shared.stale) == 2, "vLLM cleans up by itself now: the shell line is not needed any more"
+    assert [name for name in offload_files(second[0]) if "stale" in name] == []
+
+
+def test_the_time_to_the_first_token_is_measured(shared: Shared, second: Second) -> None:
+    """The same prompts in one run: loaded here, computed by the first Pod. No bound is asserted."""
+    look_up(second[1], "warm")
+    loaded = [look_up(second[1], name, LONG) for name in LONG_PROMPTS]
+    assert {found for _, found in loaded} == {LONG // CHUNK * CHUNK}
+    assert [answer.tokens for answer, _ in loaded] == [shared.answers[name].tokens for name in LONG_PROMPTS]
+    measured.write(
+        f"ttft_shared_tier_cpu_{shared.image.version}",
+        [answer.seconds for answer, _ in loaded],
+        [shared.answers[name].seconds for name in LONG_PROMPTS],
+    )

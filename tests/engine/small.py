@@ -1,0 +1,52 @@
+"""The pool of the end-to-end tests: a small model on CPUs, with every tier, each of a size that fits a test."""
+
+import random
+from pathlib import Path
+from typing import Any
+
+from engine.kubelet import Volume
+from engine.rendering import Manifest, deployments
+from engine.replica import MODEL
+from engine.server import NAME
+from kvtier.api.v1alpha1 import KVCachePool
+from unit import builders
+
+# vLLM's attention on CPUs needs blocks of a multiple of 32 tokens; chunks are 16 blocks as everywhere.
+BLOCK = 32
+CHUNK = 16 * BLOCK
+# Whether a prefix is loaded or computed changes the last bits of a sum. With 16 bits that can change the best token.
+EXACT = ["--dtype=float32"]
+_VOCABULARY = 2048
+
+
+def pool(**changes: Any) -> KVCachePool:
+    """The pool; `changes` are of its model."""
+    served = {
+        "name": NAME,
+        "model": MODEL,
+        "tensorParallelSize": 1,
+        "maxModelLen": 8192,
+        "extraArgs": ["--skip-tokenizer-init", "--enforce-eager", f"--block-size={BLOCK}", *EXACT],
+        "env": [{"name": "VLLM_CPU_KVCACHE_SPACE", "value": "1"}],
+    }
+    tiers = {"cpu": {"capacity": "512Mi"}, "localSSD": {"capacity": "4Gi"}}
+    return builders.pool(tiers=tiers, models=[builders.model(**{**served, **changes})])
+
+
+def deployment(of: KVCachePool) -> Manifest:
+    """The Deployment of its model."""
+    ((_, made),) = deployments(of)
+    return made
+
+
+def claims(made: Manifest, directory: Path) -> dict[str, Volume]:
+    """The Deployment's claim, bound to a directory of this machine."""
+    volumes = made["spec"]["template"]["spec"]["volumes"]
+    names = [v["persistentVolumeClaim"]["claimName"] for v in volumes if "persistentVolumeClaim" in v]
+    return dict.fromkeys(names, Volume(directory))
+
+
+def prompt(name: str, tokens: int) -> list[int]:
+    """Random token ids that depend on the name only, so that no two prompts share a block."""
+    chance = random.Random(name)
+    return [chance.randrange(3, _VOCABULARY) for _ in range(tokens)]

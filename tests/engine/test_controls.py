@@ -1,0 +1,126 @@
+"""What these tests would not notice proves nothing: wrong command lines that vLLM must refuse, on the same path."""
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine import kubelet
+from engine.expectation import check
+from engine.rendering import deployments
+from engine.worker import Worker
+from unit.builders import pool
+from unit.tables import table
+
+pytestmark = pytest.mark.timeout(300)
+Config = dict[str, Any]
+
+
+def _tier(config: Config) -> Config:
+    tier: Config = config["kv_connector_extra_config"]["secondary_tiers"][0]
+    return tier
+
+
+def _with(arguments: list[str], change: Callable[[Config], object]) -> list[str]:
+    """The arguments with a change to the connector's configuration."""
+    flag = "--kv-transfer-config="
+    (given,) = [one for one in arguments if one.startswith(flag)]
+    config = json.loads(given.removeprefix(flag))
+    change(config)
+    return [one if one != given else flag + json.dumps(config) for one in arguments]
+
+
+@table(
+    "change, step, word",
+    {
+        "a key that the tier does not have": (
+            lambda c: _tier(c).update(capacity_bytes=1),
+            "tiers",
+            "capacity_bytes",
+        ),
+        "a tier without its directory": (lambda c: _tier(c).pop("root_dir"), "tiers", "root_dir"),
+        "a tier of the name that it once had": (
+            lambda c: _tier(c).update(type="fs_python"),
+            "tiers",
+            "fs_python",
+        ),
+        "backpressure of an unknown class": (
+            lambda c: _tier(c)["backpressure"].update(backpressure_cls="None"),
+            "tiers",
+            "None",
+        ),
+        "backpressure with an unknown key": (
+            lambda c: _tier(c)["backpressure"].update(queue_s=1),
+            "tiers",
+            "queue_s",
+        ),
+        "an offloading specification of another name": (
+            lambda c: c["kv_connector_extra_config"].update(spec_name="Tiering"),
+            "tiers",
+            "Tiering",
+        ),
+        "an unknown connector": (lambda c: c.update(kv_connector="Offloading"), "configure", "Offloading"),
+        "a role that there is not": (lambda c: c.update(kv_role="both"), "parse", "kv_role"),
+        "a failure policy that there is not": (
+            lambda c: c.update(kv_load_failure_policy="ignore"),
+            "parse",
+            "ignore",
+        ),
+        "a field that was removed": (lambda c: c.update(kv_rank=0), "parse", "kv_rank"),
+    },
+)
+def test_a_wrong_connector(vllm: Worker, change: Callable[[Config], object], step: str, word: str) -> None:
+    ((_, deployment),) = deployments(pool())
+    started = kubelet.started(deployment)
+    found = vllm.serve(_with(started.arguments, change), started.variables)
+    assert (found["refused"], word in found["why"]) == (step, True), found["why"]
+
+
+@table(
+    "old, new, step",
+    {
+        "a renamed flag": ("--kv-cache-dtype=", "--kv-cache-type=", "parse"),
+        "an unknown hash": ("=sha256_cbor", "=md5", "parse"),
+        "an unknown element type": ("--kv-cache-dtype=auto", "--kv-cache-dtype=fp9", "configure"),
+        "more memory than there is": ("utilization=0.9", "utilization=1.5", "configure"),
+        "a number that is none": ("--tensor-parallel-size=8", "--tensor-parallel-size=all", "parse"),
+        "heads that the GPUs cannot share": (
+            "--tensor-parallel-size=8",
+            "--tensor-parallel-size=7",
+            "configure",
+        ),
+        "two models": ("--enable-prefix-caching", "other/model", "parse"),
+    },
+)
+def test_a_wrong_argument(vllm: Worker, old: str, new: str, step: str) -> None:
+    ((_, deployment),) = deployments(pool())
+    started = kubelet.started(deployment)
+    changed = [one.replace(old, new) for one in started.arguments]
+    assert changed != started.arguments
+    found = vllm.serve(changed, started.variables)
+    assert found["refused"] == step, found["why"]
+
+
+@table(
+    "old, new",
+    {
+        "another size of the tier": ('"cpu_bytes_to_use":1073', '"cpu_bytes_to_use":2073'),
+        "another directory": ("/kv/lustre/team-a", "/kv/lustre/team-b"),
+        "another name": ("--served-model-name=llama", "--served-model-name=other"),
+        "prefix caching off": ("--enable-prefix-caching", "--no-enable-prefix-caching"),
+        "a forgotten policy": ('"kv_load_failure_policy":"recompute",', ""),
+        "another model": ("meta-llama/Llama-3.1-8B-Instruct", "meta-llama/Llama-3.1-8B"),
+    },
+)
+def test_the_comparison_notices(vllm: Worker, old: str, new: str) -> None:
+    """What vLLM takes, and the pool did not say."""
+    of = pool()
+    ((served, deployment),) = deployments(of)
+    started = kubelet.started(deployment)
+    changed = [one.replace(old, new) for one in started.arguments]
+    assert changed != started.arguments
+    found = vllm.serve(changed, started.variables)
+    assert found["refused"] is None, found["why"]
+    with pytest.raises(AssertionError):
+        check(of, served, found, ["cpu", "lustre"])
