@@ -79,7 +79,7 @@ def test_pools_on_nodes_of_their_own_may_have_one_name(pools: Pools, named: dict
 def test_a_second_pool_on_an_existing_instance_is_told_to_join_the_first(
     pools: Pools, nodes: Nodes, lustre_project: LustreProject
 ) -> None:
-    lustre_project.put("shared", instance(filesystem="theirs"))
+    lustre_project.put("shared", instance(filesystem=_theirs(pools)))
     pools.create("first", **existing(lustre_project), **nodes.pool())
     until_told(pools, "first", "True", "Unique", "FilesystemUnique")
     pools.create("second", **existing(lustre_project), **nodes.pool())
@@ -134,7 +134,7 @@ def _volume(name: str, filesystem: str) -> dict[str, Any]:
 def test_an_existing_instance_that_nodes_could_not_reach_is_not_mounted(
     pools: Pools, lustre_project: LustreProject, cluster: Any, legacy: bool, verdict: tuple[str, str]
 ) -> None:
-    lustre_project.put("shared", instance(filesystem="theirs", gkeSupportEnabled=legacy))
+    lustre_project.put("shared", instance(filesystem=_theirs(pools), gkeSupportEnabled=legacy))
     pools.create("chat", **existing(lustre_project), cluster=cluster)
     until_told(pools, "chat", "False", verdict[1], verdict[0])
     until_told(pools, "chat", "False", "PrerequisitesNotMet")
@@ -142,7 +142,7 @@ def test_an_existing_instance_that_nodes_could_not_reach_is_not_mounted(
 
 
 def test_an_existing_instance_that_nodes_can_reach_is(pools: Pools, lustre_project: LustreProject) -> None:
-    lustre_project.put("shared", instance(filesystem="theirs"))
+    lustre_project.put("shared", instance(filesystem=_theirs(pools)))
     pools.create("chat", **existing(lustre_project), cluster=SAME_NETWORK, strict=True)
     for type_, reason in (
         ("NetworkMatched", "SameNetwork"),
@@ -189,7 +189,7 @@ def test_no_tier_needs_no_claim_and_an_api_instance_no_class(
 def test_kvtier_check_looks_at_instance_volumes_and_pools_too(
     pools: Pools, nodes: Nodes, lustre_project: LustreProject, control_plane: Cluster
 ) -> None:
-    name = lustre_project.put("shared", instance(filesystem="theirs", gkeSupportEnabled=True))
+    name = lustre_project.put("shared", instance(filesystem=_theirs(pools), gkeSupportEnabled=True))
     pools.create("first", **existing(lustre_project), **nodes.pool())
     text = yaml.safe_dump(manifest("second", pools.namespace, **existing(lustre_project), **nodes.pool()))
     environment = {
@@ -203,3 +203,8 @@ def test_kvtier_check_looks_at_instance_volumes_and_pools_too(
     assert name in found["FilesystemUnique"]["message"]
     assert found["CapacityValid"]["message"] == "the instance has 9000Gi"
     assert "the instance listens at 6988" in found["PortMatched"]["message"]
+
+
+def _theirs(pools: Pools) -> str:
+    """A file system name of the test's own: other tests leave volumes behind."""
+    return filesystem(pools.namespace, "theirs")
