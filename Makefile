@@ -32,7 +32,7 @@ test: $(READY) ## Run all tests, on a real control plane where it matters
 
 test-engine: $(READY) ## Run what kvtier renders through the real vLLM and LMCache (6.3 GB in ~/.cache/kvtier)
 	@$(BIN)/python -m engine.environment
-	$(BIN)/python -m pytest tests/engine -n $(JOBS) --dist loadgroup $(ARGS)
+	$(BIN)/python -m pytest tests/engine -n $(JOBS) $(ARGS)
 
 verify: $(READY) lint ## Check style, types, layers, and that generated files are up to date
 	@$(BIN)/kvtier crd | diff -u $(CRD) - || { echo "$(CRD) is out of date: make generate"; exit 1; }

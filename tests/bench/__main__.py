@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterator
 
 from rich.console import Console
 
-from bench import apply, control_plane, render, thousand
+from bench import apply, control_plane, engine, render, thousand
 from bench.rows import Row, broken, document, table
 from testbed.operator_process import ROOT
 
@@ -18,6 +18,7 @@ _BENCHES: dict[Callable[[], Iterator[Row]], tuple[str, ...]] = {
         "restart_1000", "restart_1000_process", "restart_1000_cpu", "restart_writes",
         "operator_rss", "operator_rss_idle", "idle_writes", "idle_lease_renewals",
     ),
+    engine.rows: ("ttft_shared_tier_cpu_0.32", "ttft_shared_tier_cpu_0.33"),
 }  # fmt: skip
 NAMES = {name for measured in _BENCHES.values() for name in measured}
 

@@ -1,6 +1,7 @@
 """The engines, one worker per version, and a small model that all servers share."""
 
 import os
+import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -9,6 +10,8 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+from xdist.remote import Producer
+from xdist.scheduler import LoadScopeScheduling
 
 from engine import environment, worker
 from engine.environment import Environment
@@ -19,11 +22,19 @@ SMALL = Path(__file__).parent / "models" / "small"
 WEIGHTS = Path(__file__).parent / "inside" / "weights.py"
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests that share an engine run in one process; those without engines of their own share the workers."""
-    for item in items:
-        if not any(item.iter_markers("xdist_group")):
-            item.add_marker(pytest.mark.xdist_group("workers"))
+class ByEngine(LoadScopeScheduling):  # type: ignore[misc]
+    """Tests that share servers run in one process; those that ask workers share these."""
+
+    def _split_scope(self, nodeid: str) -> str:
+        """The group of a test: where it stands, and the version that is its first parameter."""
+        if shared := re.search(r"engine/(native|test_lmcache).*\[([0-9.]+)", nodeid):
+            return f"{shared[1]} {shared[2]}"
+        return "workers"
+
+
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByEngine:
+    """Starting an engine takes half a minute: two processes must not both start the same."""
+    return ByEngine(config, log)
 
 
 @pytest.fixture(scope="session")

@@ -57,10 +57,7 @@ class Stage:
         return Tried([answer.tokens for answer, _ in tried], [found for _, found in tried])
 
 
-VERSIONS = [pytest.param(name, marks=pytest.mark.xdist_group(f"lmcache {name}")) for name in ("0.33", "0.32")]
-
-
-@pytest.fixture(scope="module", params=VERSIONS)
+@pytest.fixture(scope="module", params=["0.33", "0.32"])
 def stage(
     request: pytest.FixtureRequest,
     engines: Environment,

@@ -10,10 +10,8 @@ from engine.native.shared import LONG, LONG_PROMPTS, PROMPTS, Shared, bare, offl
 from engine.replica import Image, Replica
 from engine.server import Server
 
-VERSIONS = [pytest.param(name, marks=pytest.mark.xdist_group(f"native {name}")) for name in ("0.33", "0.32")]
 
-
-@pytest.fixture(scope="package", params=VERSIONS)
+@pytest.fixture(scope="package", params=["0.33", "0.32"])
 def shared(
     request: pytest.FixtureRequest,
     engines: Environment,
