@@ -10,6 +10,15 @@ from testbed.kube import ApiError
 from testbed.pools import SPEC, Pools, manifest
 
 MODEL = SPEC["models"][0]
+SECRET_KEY = {"name": "keys", "key": "api"}
+SOURCES = ("secretKeyRef", "configMapKeyRef")
+LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
+BUCKET = {"tiers__objectStorage": {"bucket": "blocks", "credentialsSecretRef": {"name": "hmac"}}}
+
+
+def _mounting(path: str) -> dict[str, Any]:
+    return {"models__0__podTemplate": {"volumeMounts": [{"name": "models", "mountPath": path}]}}
+
 
 REFUSED: dict[str, tuple[dict[str, Any], str]] = {
     "a capacity between two steps": ({"tiers__lustre__capacity": "10000Gi"}, "9000Gi"),
@@ -77,6 +86,97 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         "PYTHONHASHSEED",
     ),
     "an environment variable twice": ({"models__0__env": [{"name": "A"}, {"name": "A"}]}, ""),
+    "a variable with two values": (
+        {"models__0__env": [{"name": "A", "value": "x", "valueFrom": {"secretKeyRef": SECRET_KEY}}]},
+        "not both",
+    ),
+    "a variable from two places": (
+        {"models__0__env": [{"name": "A", "valueFrom": dict.fromkeys(SOURCES, SECRET_KEY)}]},
+        "needs one of secretKeyRef and configMapKeyRef",
+    ),
+    "a variable from nowhere": (
+        {"models__0__env": [{"name": "A", "valueFrom": {}}]},
+        "needs one of secretKeyRef and configMapKeyRef",
+    ),
+    "a token that kvtier sets, from a Secret": (
+        {"models__0__env": [{"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": SECRET_KEY}}]},
+        "HF_TOKEN",
+    ),
+    "keys of the bucket by a variable": (
+        {**BUCKET, "models__0__env": [{"name": "AWS_SECRET_ACCESS_KEY", "value": "x"}]},
+        "AWS_SECRET_ACCESS_KEY",
+    ),
+    "a bucket without the cpu tier": (
+        {"tiers": {"objectStorage": {"bucket": "blocks"}}},
+        "need the cpu tier",
+    ),
+    "a bucket by its URI": ({"tiers__objectStorage": {"bucket": "gs://blocks"}}, "bucket"),
+    "an endpoint with its protocol": (
+        {"tiers__objectStorage": {"bucket": "blocks", "endpoint": "https://storage.googleapis.com"}},
+        "endpoint",
+    ),
+    "credentials in the spec": (
+        {"tiers__objectStorage": {"bucket": "blocks", "accessKey": "x"}},
+        "accessKey",
+    ),
+    "a bucket with LMCache": ({**BUCKET, "models__0__engine": LMCACHE}, "needs engine.backend Native"),
+    "LMCache without its version": ({"models__0__engine": {"backend": "LMCache"}}, "engine.lmcache"),
+    "a version of LMCache with vLLM's own tiering": (
+        {"models__0__engine": {"lmcache": {"version": "0.5.6"}}},
+        "engine.lmcache",
+    ),
+    "LMCache without the cpu tier": ({"tiers": None, "models__0__engine": LMCACHE}, "needs the cpu tier"),
+    "a model's configuration from two places": (
+        {"models__0__modelConfigFrom": {"inline": "{}", "configMapKeyRef": {"name": "a"}}},
+        "needs one of inline and configMapKeyRef",
+    ),
+    "a model's configuration from nowhere": (
+        {"models__0__modelConfigFrom": {}},
+        "needs one of inline and configMapKeyRef",
+    ),
+    "a block that no kernel takes": ({"models__0__blockSize": 24}, "blockSize"),
+    "an empty chunk": ({"models__0__blocksPerChunk": 0}, "blocksPerChunk"),
+    "a block size by its flag": ({"models__0__extraArgs": ["--block-size=32"]}, "extraArgs"),
+    "a resource without a domain": ({"nodePool__accelerator__resourceName": "gpu"}, "resourceName"),
+    "a label that finds the Pods": (
+        {"models__0__podTemplate": {"labels": {"kvtier.dev/model": "x"}}},
+        "which are kvtier's",
+    ),
+    "an annotation of kvtier's": (
+        {"models__0__podTemplate": {"annotations": {"kvtier.dev/x": "x"}}},
+        "which are kvtier's",
+    ),
+    "a label that is none": ({"models__0__podTemplate": {"labels": {"a": "b c"}}}, "labels"),
+    "a volume of a tier": ({"models__0__podTemplate": {"volumes": [{"name": "lustre"}]}}, "volumes may not"),
+    "a volume without a name": ({"models__0__podTemplate": {"volumes": [{"emptyDir": {}}]}}, "name"),
+    "a volume whose name is a number": ({"models__0__podTemplate": {"volumes": [{"name": 1}]}}, "name"),
+    "a volume twice": ({"models__0__podTemplate": {"volumes": [{"name": "a"}, {"name": "a"}]}}, ""),
+    "a second engine": ({"models__0__podTemplate": {"containers": [{"name": "engine"}]}}, "containers of"),
+    "an engine before the engine": (
+        {"models__0__podTemplate": {"initContainers": [{"name": "engine"}]}},
+        "containers of",
+    ),
+    "a container in capitals": ({"models__0__podTemplate": {"containers": [{"name": "Logs"}]}}, "name"),
+    "a mount over a tier": (_mounting("/kv/lustre"), "a mountPath"),
+    "a mount over the cpu tier": (_mounting("/dev/shm"), "a mountPath"),
+    "a mount over a tier, spelled otherwise": (_mounting("/kv/./lustre"), "mountPath"),
+    "a mount in a directory with a slash behind it": (_mounting("/models/"), "mountPath"),
+    "a mount of the root": (_mounting("/"), "mountPath"),
+    "a mount without a path": ({"models__0__podTemplate": {"volumeMounts": [{"name": "a"}]}}, "mountPath"),
+    "a mount twice": (
+        {"models__0__podTemplate": {"volumeMounts": [{"name": "a", "mountPath": "/a"}] * 2}},
+        "",
+    ),
+    "no time to end": ({"models__0__podTemplate": {"terminationGracePeriodSeconds": 0}}, "Seconds"),
+    "a security context, which is kvtier's": (
+        {"models__0__podTemplate": {"securityContext": {"runAsUser": 0}}},
+        "securityContext",
+    ),
+    "a host's network": ({"models__0__podTemplate": {"hostNetwork": True}}, "hostNetwork"),
+    "a Secret for images twice": (
+        {"models__0__engine": {"imagePullSecrets": [{"name": "a"}, {"name": "a"}]}},
+        "",
+    ),
     "an image whose version cannot be told": (
         {"models__0__engine": {"image": "example/vllm:latest"}},
         "engine.version",
@@ -119,6 +219,55 @@ ACCEPTED: dict[str, dict[str, Any]] = {
     },
     "an explicit engine version for a digest": {
         "models__0__engine": {"image": "example/vllm@sha256:" + "0" * 64, "version": "0.33"}
+    },
+    "the older engine": {"models__0__engine": {"image": "vllm/vllm-openai:v0.32.0"}},
+    "LMCache": {"models__0__engine": LMCACHE},
+    "Secrets for images": {"models__0__engine": {"imagePullSecrets": [{"name": "a"}, {"name": "b"}]}},
+    "variables from Secrets and ConfigMaps": {
+        "models__0__env": [
+            {"name": "A", "valueFrom": {"secretKeyRef": SECRET_KEY}},
+            {"name": "B", "valueFrom": {"configMapKeyRef": SECRET_KEY}},
+            {"name": "C", "value": ""},
+            {"name": "D"},
+        ]
+    },
+    "a bucket with its keys": BUCKET,
+    "a bucket with all that can be said of it": {
+        "tiers__objectStorage": {
+            "bucket": "blocks.example.com",
+            "endpoint": "minio.storage.svc:9000",
+            "scheme": "http",
+            "region": "us-east-1",
+        }
+    },
+    "keys for other uses where the bucket has none": {
+        "tiers__objectStorage": {"bucket": "blocks"},
+        "models__0__env": [{"name": "AWS_ACCESS_KEY_ID", "value": "x"}],
+    },
+    "a model's configuration inline": {"models__0__modelConfigFrom": {"inline": '{"model_type": "llama"}'}},
+    "a model's configuration in a ConfigMap": {
+        "models__0__modelConfigFrom": {"configMapKeyRef": {"name": "a", "key": "llama.json"}}
+    },
+    "block and chunk": {"models__0__blockSize": 32, "models__0__blocksPerChunk": 8},
+    "GPUs by another name": {"nodePool__accelerator__resourceName": "amd.com/gpu"},
+    "a Pod with everything": {
+        "models__0__podTemplate": {
+            "labels": {"example.com/team": "a", "app": ""},
+            "annotations": {"note": "anything: {}\n\"'$"},
+            "serviceAccountName": "reader",
+            "priorityClassName": "high",
+            "runtimeClassName": "gvisor",
+            "schedulerName": "other",
+            "terminationGracePeriodSeconds": 600,
+            "tolerations": [{"operator": "Exists"}, {"key": "a", "effect": "NoSchedule", "value": ""}],
+            "topologySpreadConstraints": [
+                {"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}
+            ],
+            "volumes": [{"name": "models", "csi": {"driver": "x", "volumeAttributes": {"a": "b"}}}],
+            "volumeMounts": [{"name": "models", "mountPath": "/models", "subPath": "a/b", "readOnly": False}],
+            "initContainers": [{"name": "fetch", "image": "x", "restartPolicy": "Always"}],
+            "containers": [{"name": "logs", "env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}],
+        }
     },
     "no tier at all": {"tiers": None},
     "the cpu tier alone": {"tiers__lustre": None, "tiers__localSSD": None},

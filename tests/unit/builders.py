@@ -8,6 +8,7 @@ from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
 from kvtier.facts.objects import Object
+from kvtier.plan.lustre.probe.caches import caches
 from kvtier.plan.lustre.probe.job import probe
 from kvtier.plan.offline import manifests
 
@@ -141,7 +142,7 @@ def job(of: KVCachePool, *ended: str, after: str = "", **changes: Any) -> Any:
     ]
     created = {"metadata": {"uid": f"job-uid-{after}", "creationTimestamp": at}}
     state = joined(created, {"status": {"conditions": conditions}})
-    return live(probe(of, claim(of), after), **joined(state, changes))
+    return live(probe(of, claim(of), caches(of, Facts()), after), **joined(state, changes))
 
 
 def deployment(of: KVCachePool, ready: int = 1, **changes: Any) -> Any:

@@ -1,6 +1,5 @@
 """The CustomResourceDefinition, generated from the pydantic models: `kvtier crd` prints it, `crds/` holds it."""
 
-import inspect
 from typing import Any
 
 import yaml
@@ -99,7 +98,7 @@ def _structural(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, 
     if "default" in out:
         out |= _default(out.pop("default"), node)
     if "description" in out:
-        out["description"] = inspect.cleandoc(out["description"]).replace("\n", " ")
+        out["description"] = " ".join(out["description"].split())
     if "properties" in node:
         out["properties"] = {k: _structural(v, definitions) for k, v in node["properties"].items()}
     if "items" in node:

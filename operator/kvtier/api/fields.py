@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints
+from pydantic import Field, StringConstraints, WithJsonSchema
 
 from kvtier.api import quantities
 
@@ -42,8 +42,12 @@ def immutable(what: str) -> dict[str, Any]:
 DnsLabel = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", min_length=1, max_length=63)
 ]
-SecretName = Annotated[
+ObjectName = Annotated[
     str, StringConstraints(pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?$", min_length=1, max_length=253)
 ]
 Zone = Annotated[str, StringConstraints(pattern=r"^[a-z]+-[a-z]+[0-9]+-[a-z]$", max_length=63)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
+AnyObject = Annotated[
+    dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
+]
+"""Passed on as it is: the API server judges it where it ends up."""

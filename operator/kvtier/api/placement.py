@@ -10,6 +10,11 @@ COMPUTE_CLASS = "cloud.google.com/compute-class"
 OS_DISTRIBUTION = "cloud.google.com/gke-os-distribution"
 LOCAL_SSD = "cloud.google.com/gke-ephemeral-storage-local-ssd"
 ZONE = "topology.kubernetes.io/zone"
+CONFIDENTIAL = (
+    "cloud.google.com/gke-confidential-nodes-instance-type",
+    "cloud.google.com/gke-confidential-nodes",
+)
+"""Of Confidential GKE Nodes: their technology, and what older nodes have instead."""
 
 
 def compute_class(pool: KVCachePool) -> str:

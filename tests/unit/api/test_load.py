@@ -50,7 +50,7 @@ def test_the_status_in_a_file_is_no_part_of_the_pool() -> None:
         ),
         "a broken rule is told in its own words": (
             _file(document(tiers={"cpu": None})),
-            "spec.tiers: localSSD and lustre need the cpu tier",
+            "spec.tiers: localSSD, lustre and objectStorage need the cpu tier",
         ),
     },
 )

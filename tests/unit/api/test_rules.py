@@ -23,8 +23,15 @@ def _served(**changes: Any) -> dict[str, Any]:
     return {"models": [model(**changes)]}
 
 
+def _pod(**additions: Any) -> dict[str, Any]:
+    return _served(podTemplate=additions)
+
+
 BUCKET = {"uri": "gs://bucket/chat/"}
 COPIED: dict[str, Any] = {"cloudStorage": BUCKET}
+KEY_OF_SECRET = {"secretKeyRef": {"name": "a", "key": "b"}}
+LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
+BLOCKS = {"objectStorage": {"bucket": "blocks", "credentialsSecretRef": {"name": "hmac"}}}
 UNTAGGED = {"image": "registry.example/vllm@sha256:0123"}
 
 RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
@@ -134,7 +141,7 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "lower tiers need the CPU tier": (
         {"tiers": {"cpu": None, "lustre": None}},
         {"tiers": {"cpu": None}},
-        "localSSD and lustre need the cpu tier: vLLM moves every block through host memory",
+        "localSSD, lustre and objectStorage need the cpu tier: every block moves through host memory",
     ),
     "a ComputeClass needs a machine type": (
         {"nodePool": {"machineType": None, "provisioner": "Existing"}},
@@ -169,7 +176,62 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
     "variables that kvtier sets are not the user's": (
         _served(env=[{"name": "VLLM_LOGGING_LEVEL", "value": "DEBUG"}]),
         _served(env=[{"name": "PYTHONHASHSEED", "value": "random"}]),
-        "env may not set a variable that kvtier owns: PYTHONHASHSEED, ",
+        "env may not set PYTHONHASHSEED: kvtier owns PYTHONHASHSEED, ",
+    ),
+    "a variable has one value": (
+        _served(env=[{"name": "A", "valueFrom": KEY_OF_SECRET}]),
+        _served(env=[{"name": "A", "value": "x", "valueFrom": KEY_OF_SECRET}]),
+        "a variable has a value or a valueFrom, not both",
+    ),
+    "a value comes from one place": (
+        _served(env=[{"name": "A", "valueFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}}]),
+        _served(env=[{"name": "A", "valueFrom": {}}]),
+        "valueFrom needs one of secretKeyRef and configMapKeyRef",
+    ),
+    "a model's configuration comes from one place": (
+        _served(modelConfigFrom={"configMapKeyRef": {"name": "a"}}),
+        _served(modelConfigFrom={"configMapKeyRef": {"name": "a"}, "inline": "{}"}),
+        "modelConfigFrom needs one of inline and configMapKeyRef",
+    ),
+    "LMCache says its version": (
+        _served(engine=LMCACHE),
+        _served(engine={"backend": "LMCache"}),
+        "engine.lmcache belongs to backend LMCache, which needs it",
+    ),
+    "LMCache holds the CPU tier": (
+        _served(engine=LMCACHE),
+        {"tiers": {"cpu": None, "lustre": None}, **_served(engine=LMCACHE)},
+        "engine.backend LMCache needs the cpu tier",
+    ),
+    "LMCache does not know the bucket": (
+        {"tiers": BLOCKS},
+        {"tiers": BLOCKS, **_served(engine=LMCACHE)},
+        "objectStorage needs engine.backend Native",
+    ),
+    "keys of a bucket come from one place": (
+        {"tiers": BLOCKS, **_served(env=[{"name": "AWS_REGION", "value": "auto"}])},
+        {"tiers": BLOCKS, **_served(env=[{"name": "AWS_ACCESS_KEY_ID", "value": "x"}])},
+        "env may not set AWS_ACCESS_KEY_ID: it comes from tiers.objectStorage.credentialsSecretRef",
+    ),
+    "labels that find Pods are kvtier's": (
+        _pod(labels={"example.com/team": "a"}),
+        _pod(annotations={"kvtier.dev/pool": "a"}),
+        "podTemplate may not set labels or annotations under kvtier.dev/",
+    ),
+    "volumes of the tiers are kvtier's": (
+        _pod(volumes=[{"name": "models", "emptyDir": {}}]),
+        _pod(volumes=[{"name": "lustre", "emptyDir": {}}]),
+        "podTemplate.volumes may not have a name that kvtier uses: shm, home, tmp, local-ssd, lustre",
+    ),
+    "the engine is kvtier's": (
+        _pod(containers=[{"name": "logs"}]),
+        _pod(initContainers=[{"name": "engine"}]),
+        "containers of podTemplate may not have a name that kvtier uses: engine, cache-server",
+    ),
+    "directories of the tiers are kvtier's": (
+        _pod(volumeMounts=[{"name": "models", "mountPath": "/home/vllm/.cache"}]),
+        _pod(volumeMounts=[{"name": "models", "mountPath": "/kv/lustre"}]),
+        "a mountPath of podTemplate.volumeMounts may not be one of kvtier's, nor lie below /kv",
     ),
 }
 

@@ -1,9 +1,10 @@
 """The kvtier.dev/v1alpha1 API."""
 
-from kvtier.api.v1alpha1.engine import ServedModel
 from kvtier.api.v1alpha1.lustre import LustreTier
 from kvtier.api.v1alpha1.nodepool import NodePool
+from kvtier.api.v1alpha1.object_storage import ObjectStorageTier
 from kvtier.api.v1alpha1.pool import Cluster, KVCachePool, PoolSpec
+from kvtier.api.v1alpha1.served_model import ServedModel
 from kvtier.api.v1alpha1.status import ModelStatus, OperationStatus, PoolStatus, TierStatus, TransferStatus
 from kvtier.api.v1alpha1.tiers import CloudStorageTier, Tiers
 
@@ -20,6 +21,7 @@ __all__ = [
     "LustreTier",
     "ModelStatus",
     "NodePool",
+    "ObjectStorageTier",
     "OperationStatus",
     "PoolSpec",
     "PoolStatus",

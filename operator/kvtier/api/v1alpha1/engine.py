@@ -1,4 +1,4 @@
-"""How one model is served: the vLLM engine, its flags, and what a user may add to them."""
+"""The serving engine: which image holds which versions, and who moves blocks between the tiers."""
 
 import json
 import re
@@ -6,52 +6,61 @@ from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
-from kvtier.api.fields import Count, DnsLabel, Quantity, SecretName, list_map
+from kvtier.api.fields import ObjectName, Quantity, list_map
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.data import table
 
 _ENGINES = table("engines")
-MANAGED_FLAGS: tuple[str, ...] = tuple(_ENGINES["managed"])
-OWNED_VARIABLES: tuple[str, ...] = tuple(_ENGINES["owned"])
 VERSIONS: tuple[str, ...] = tuple(_ENGINES["versions"])
-_DTYPES = tuple(dict.fromkeys(d for v in _ENGINES["versions"].values() for d in v["kvCacheDtypes"]))
+LMCACHE_VERSIONS: tuple[str, ...] = tuple(table("lmcache")["versions"])
 _TAGGED = r".*:v?(" + "|".join(v.replace(".", "[.]") for v in VERSIONS) + r")([.][0-9]+)?$"
 
 EngineVersion = Literal[VERSIONS]  # type: ignore[valid-type]
-KVCacheDtype = Literal[_DTYPES]  # type: ignore[valid-type]
-Argument = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
-VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=253)]
+LMCacheVersion = Literal[LMCACHE_VERSIONS]  # type: ignore[valid-type]
 Image = Annotated[str, StringConstraints(pattern=r"^[^\s]+$", max_length=512)]
 
 
-def plain_flag(argument: str) -> str | None:
-    """The flag in `argument` as vLLM's parser reads it, possibly cut short, or None for what is no flag.
+class PullSecret(ApiModel):
+    """A Secret of type kubernetes.io/dockerconfigjson in the pool's namespace."""
 
-    vLLM takes `_` for `-`, `--flag=value`, `--flag.key value` for JSON flags, and any unique prefix of a
-    flag (vllm/utils/argparse_utils.py, 0.33.0).
-    """
-    flag = argument.split("=", 1)[0].split(".", 1)[0].replace("_", "-")
-    return flag if flag.startswith("-") and flag != "-" else None
+    name: Annotated[ObjectName, Field(description="Name of the Secret.")]
 
 
-def managed_flag(argument: str) -> str | None:
-    """The managed flag that `argument` sets, in any spelling that vLLM's parser accepts, else None."""
-    flag = plain_flag(argument)
-    return next((managed for managed in MANAGED_FLAGS if flag and managed.startswith(flag)), None)
+class LMCache(ApiModel):
+    """The LMCache server that runs beside every engine, from the same image."""
+
+    version: Annotated[LMCacheVersion, Field(description="LMCache version inside the image.")]
+    cpu: Annotated[int, Field(ge=1, le=1024, description="CPU cores requested for the server.")] = 4
+    memory: Annotated[
+        Quantity, Field(description="Host memory of the server beside the CPU tier, which it holds.")
+    ] = Quantity("8Gi")
 
 
 class Engine(ApiModel):
     """The serving engine and the image that holds it."""
 
     backend: Annotated[
-        Literal["Native"],
-        Field(description="Who moves KV blocks between the tiers. Native is vLLM's own OffloadingConnector."),
+        Literal["Native", "LMCache"],
+        Field(
+            description="Who moves KV blocks between the tiers. Native is vLLM's own OffloadingConnector, LMCache a "
+            "cache server beside every engine."
+        ),
     ] = "Native"
-    image: Annotated[Image, Field(description="Container image of the engine.")] = _ENGINES["defaultImage"]
+    image: Annotated[
+        Image,
+        Field(description="Container image of the engine, and of the LMCache server where there is one."),
+    ] = _ENGINES["defaultImage"]
+    image_pull_secrets: Annotated[
+        list[PullSecret],
+        Field(
+            max_length=8, json_schema_extra=list_map("name"), description="Secrets to pull the image with."
+        ),
+    ] = []
     version: Annotated[
         EngineVersion | None,
         Field(description="vLLM version inside the image. Needed when the image's tag does not tell it."),
     ] = None
+    lmcache: Annotated[LMCache | None, Field(description="Required by backend LMCache.")] = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -59,6 +68,11 @@ class Engine(ApiModel):
             + ", ".join(VERSIONS),
             cel=f"has(self.version) || self.image.matches({json.dumps(_TAGGED)})",
             holds=lambda engine: engine.version is not None or engine.tag_version() is not None,
+        ),
+        Rule(
+            message="engine.lmcache belongs to backend LMCache, which needs it: it says which LMCache the image holds",
+            cel="has(self.lmcache) == (self.backend == 'LMCache')",
+            holds=lambda engine: (engine.lmcache is not None) == (engine.backend == "LMCache"),
         ),
     )
 
@@ -69,146 +83,6 @@ class Engine(ApiModel):
 
     def supported_version(self) -> str:
         """Version to take flags from: the explicit one, else the one of the tag."""
-        return self.version or self.tag_version() or VERSIONS[-1]
-
-
-class TokenSecret(ApiModel):
-    """A key of a Secret in the pool's namespace."""
-
-    name: Annotated[SecretName, Field(description="Name of the Secret.")]
-    key: Annotated[
-        str,
-        StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", max_length=253),
-        Field(description="Key of the Secret's data that holds the token."),
-    ] = "token"
-
-
-class Variable(ApiModel):
-    """An environment variable of the engine."""
-
-    name: Annotated[VariableName, Field(description="Name of the variable.")]
-    value: Annotated[str, StringConstraints(max_length=32768), Field(description="Its value, as it is.")] = ""
-
-
-class Resources(ApiModel):
-    """What the engine itself needs; the CPU tier is added to its memory."""
-
-    cpu: Annotated[int, Field(ge=1, le=1024, description="CPU cores requested per Pod.")] = 8
-    memory: Annotated[
-        Quantity,
-        Field(
-            description="Host memory of the engine without the CPU tier. Request and limit are this plus the tier."
-        ),
-    ] = Quantity("32Gi")
-
-
-class Autoscaling(ApiModel):
-    """Who owns the number of replicas when the pool does not."""
-
-    provider: Annotated[
-        Literal["External"],
-        Field(
-            description="External: an autoscaler of yours, such as an HPA on the Deployment. kvtier then never writes "
-            "the number of replicas."
-        ),
-    ] = "External"
-
-
-def _unmanaged(model: "ServedModel") -> bool:
-    return not any(managed_flag(argument) for argument in model.extra_args)
-
-
-def _explain_managed(model: "ServedModel") -> str:
-    argument = next(a for a in model.extra_args if managed_flag(a))
-    managed = managed_flag(argument)
-    return f"extraArgs: {argument[:80]!r} sets {managed}, which kvtier manages: use the field of the model"
-
-
-class ServedModel(ApiModel):
-    """One model of the pool: a Deployment of vLLM Pods and a Service."""
-
-    name: Annotated[
-        DnsLabel, Field(description="Name of the model in the pool, and in requests to the engine.")
-    ]
-    model: Annotated[
-        str,
-        StringConstraints(min_length=1, max_length=512, pattern=r"^[^-]"),
-        Field(
-            description="Hugging Face repository such as meta-llama/Llama-3.3-70B-Instruct, or a path in the image."
-        ),
-    ]
-    revision: Annotated[
-        str | None, Field(max_length=128, min_length=1, description="Branch, tag or commit.")
-    ] = None
-    token_secret_ref: Annotated[
-        TokenSecret | None, Field(description="Secret that holds a Hugging Face token, for gated models.")
-    ] = None
-    engine: Engine = Engine()
-    replicas: Annotated[
-        int | None, Field(ge=0, le=10_000, description="Number of Pods. 1 when left out.")
-    ] = None
-    autoscaling: Autoscaling | None = None
-    tensor_parallel_size: Annotated[int, Field(ge=1, le=64, description="GPUs of one Pod.")] = 1
-    max_model_len: Annotated[
-        Count | None, Field(le=100_000_000, description="Longest context, in tokens.")
-    ] = None
-    kv_cache_dtype: Annotated[
-        KVCacheDtype,
-        Field(
-            description="Element type of cached keys and values. fp8 halves the bytes per token of a 16-bit model."
-        ),
-    ] = "auto"
-    max_num_seqs: Annotated[Count | None, Field(description="Most sequences in one engine step.")] = None
-    max_num_batched_tokens: Annotated[Count | None, Field(description="Most tokens in one engine step.")] = (
-        None
-    )
-    gpu_memory_utilization: Annotated[
-        float, Field(gt=0, le=1, description="Share of GPU memory that vLLM may use, above 0 and at most 1.")
-    ] = 0.9
-    extra_args: Annotated[
-        list[Argument],
-        Field(
-            max_length=64,
-            description="More vLLM arguments, passed as they are. Flags that kvtier manages are refused.",
-            json_schema_extra={"x-kubernetes-list-type": "atomic"},
-        ),
-    ] = []
-    env: Annotated[
-        list[Variable],
-        Field(
-            max_length=64,
-            json_schema_extra=list_map("name"),
-            description="More environment variables of the engine.",
-        ),
-    ] = []
-    resources: Resources = Resources()
-
-    rules: ClassVar[tuple[Rule, ...]] = (
-        Rule(
-            message="replicas cannot be set together with autoscaling: the autoscaler owns the number of replicas",
-            cel="!(has(self.replicas) && has(self.autoscaling))",
-            holds=lambda model: model.replicas is None or model.autoscaling is None,
-        ),
-        Rule(
-            message="maxNumBatchedTokens must be at least maxNumSeqs",
-            cel="!has(self.maxNumSeqs) || !has(self.maxNumBatchedTokens) || "
-            "self.maxNumBatchedTokens >= self.maxNumSeqs",
-            holds=lambda model: (model.max_num_batched_tokens or 10**9) >= (model.max_num_seqs or 0),
-        ),
-        Rule(
-            message="extraArgs may not set a flag that kvtier manages: use the field of the model instead",
-            cel="!has(self.extraArgs) || self.extraArgs.map(a, a.split('=', 2)[0].split('.', 2)[0].replace('_', '-'))"
-            f".all(f, !f.startsWith('-') || f == '-' || !{json.dumps(MANAGED_FLAGS)}.exists(m, m.startsWith(f)))",
-            holds=_unmanaged,
-            explain=_explain_managed,
-        ),
-        Rule(
-            message="env may not set a variable that kvtier owns: " + ", ".join(OWNED_VARIABLES),
-            cel=f"!has(self.env) || self.env.all(v, !(v.name in {json.dumps(OWNED_VARIABLES)}))",
-            holds=lambda model: not any(v.name in OWNED_VARIABLES for v in model.env),
-        ),
-    )
-
-    def wanted_replicas(self) -> int | None:
-        """Replicas that kvtier sets, or None when an autoscaler owns them."""
-        return None if self.autoscaling else (1 if self.replicas is None else self.replicas)
+        version = self.version or self.tag_version()
+        assert version is not None, "a rule of the API sees to it"
+        return version

@@ -22,6 +22,14 @@ class Accelerator(ApiModel):
         Field(description="GKE accelerator type, such as nvidia-h100-80gb."),
     ]
     count: Annotated[int, Field(ge=1, le=16, description="GPUs per node.")]
+    resource_name: Annotated[
+        str,
+        StringConstraints(
+            pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
+            max_length=253,
+        ),
+        Field(description="Resource by which Pods ask for GPUs, and the key of their taint."),
+    ] = "nvidia.com/gpu"
 
 
 class NodePool(ApiModel):

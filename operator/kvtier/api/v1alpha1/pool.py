@@ -1,13 +1,15 @@
 """KVCachePool, the one resource that users write."""
 
+import json
 from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
 from kvtier.api.fields import list_map
 from kvtier.api.rules import ApiModel, Rule
-from kvtier.api.v1alpha1.engine import ServedModel
 from kvtier.api.v1alpha1.nodepool import NodePool
+from kvtier.api.v1alpha1.object_storage import CREDENTIALS
+from kvtier.api.v1alpha1.served_model import ServedModel
 from kvtier.api.v1alpha1.status import PoolStatus
 from kvtier.api.v1alpha1.tiers import Tiers
 
@@ -68,6 +70,34 @@ class PoolSpec(ApiModel):
             ),
         ),
         Rule(
+            message="engine.backend LMCache needs the cpu tier, which its server holds",
+            cel="has(self.tiers.cpu) || self.models.all(m, m.engine.backend != 'LMCache')",
+            holds=lambda spec: (
+                spec.tiers.cpu is not None or all(m.engine.backend != "LMCache" for m in spec.models)
+            ),
+        ),
+        Rule(
+            message="objectStorage needs engine.backend Native: it is vLLM that reads and writes the bucket",
+            cel="!has(self.tiers.objectStorage) || self.models.all(m, m.engine.backend == 'Native')",
+            holds=lambda spec: (
+                spec.tiers.object_storage is None or all(m.engine.backend == "Native" for m in spec.models)
+            ),
+        ),
+        Rule(
+            message="env may not set the keys of objectStorage.credentialsSecretRef: "
+            + ", ".join(CREDENTIALS),
+            cel="!has(self.tiers.objectStorage) || !has(self.tiers.objectStorage.credentialsSecretRef) || "
+            f"self.models.all(m, !has(m.env) || m.env.all(v, !(v.name in {json.dumps(CREDENTIALS)})))",
+            holds=lambda spec: (
+                spec.tiers.object_storage is None
+                or spec.tiers.object_storage.credentials_secret_ref is None
+                or not _doubled(spec)
+            ),
+            explain=lambda spec: (
+                f"env may not set {_doubled(spec)[0]}: it comes from tiers.objectStorage.credentialsSecretRef"
+            ),
+        ),
+        Rule(
             message="lustre.provisioner API needs cluster: it says in which project the instance is made",
             cel="!has(self.tiers.lustre) || self.tiers.lustre.provisioner != 'API' || has(self.cluster)",
             holds=lambda spec: spec.cluster is not None or _provisioner(spec) != "API",
@@ -98,6 +128,11 @@ class PoolSpec(ApiModel):
             ),
         ),
     )
+
+
+def _doubled(spec: PoolSpec) -> list[str]:
+    """Variables of the user that are keys of the bucket's Secret."""
+    return [variable.name for model in spec.models for variable in model.env if variable.name in CREDENTIALS]
 
 
 def _provisioner(spec: PoolSpec) -> str | None:

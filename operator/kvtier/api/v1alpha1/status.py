@@ -12,7 +12,9 @@ from kvtier.api.rules import ApiModel
 class TierStatus(ApiModel):
     """State of one cache tier."""
 
-    name: Annotated[str, Field(max_length=16, description="cpu, localSSD, lustre or cloudStorage.")]
+    name: Annotated[
+        str, Field(max_length=16, description="cpu, localSSD, lustre, objectStorage or cloudStorage.")
+    ]
     phase: Annotated[
         str,
         Field(
@@ -28,6 +30,13 @@ class TierStatus(ApiModel):
         ),
     ] = None
     used: Annotated[str | None, Field(description="Bytes in use, where they can be measured.")] = None
+    tokens: Annotated[
+        int | None,
+        Field(
+            description="Tokens that it holds at least, of the pool's model with the most bytes per token, where those "
+            "are known: per Pod for cpu and localSSD."
+        ),
+    ] = None
     instance: Annotated[
         str | None,
         Field(
@@ -92,7 +101,20 @@ class ModelStatus(ApiModel):
     service: Annotated[
         str | None, Field(description="Service in the pool's namespace; port 8000 speaks OpenAI's API.")
     ] = None
-    fingerprint: Annotated[str | None, Field(description="Name of the model's cache directory.")] = None
+    fingerprint: Annotated[
+        str | None,
+        Field(description="Name of the model's cache directory, in which kvtier.json says what it holds."),
+    ] = None
+    blocks_per_chunk: Annotated[
+        int | None, Field(description="Blocks that are kept as one file. Stays while the fingerprint does.")
+    ] = None
+    chunk: Annotated[str | None, Field(description="What a chunk is, in tokens and bytes of a file.")] = None
+    bytes_per_token: Annotated[
+        int | None, Field(description="Bytes that a token takes in a tier, over all GPUs of a Pod.")
+    ] = None
+    suggestion: Annotated[
+        str | None, Field(description="How far limits of the engine may rise, with the arithmetic.")
+    ] = None
 
 
 class PoolStatus(ApiModel):

@@ -8,6 +8,7 @@ from pydantic import Field, StringConstraints
 from kvtier.api.fields import Quantity
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.lustre import LustreTier
+from kvtier.api.v1alpha1.object_storage import ObjectStorageTier
 
 
 def _times(values: str) -> str:
@@ -94,13 +95,17 @@ class Tiers(ApiModel):
     cpu: CPUTier | None = None
     local_ssd: Annotated[LocalSSDTier | None, Field(alias="localSSD")] = None
     lustre: LustreTier | None = None
+    object_storage: ObjectStorageTier | None = None
     cloud_storage: CloudStorageTier | None = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="localSSD and lustre need the cpu tier: vLLM moves every block through host memory",
-            cel="has(self.cpu) || (!has(self.localSSD) && !has(self.lustre))",
-            holds=lambda tiers: tiers.cpu is not None or (tiers.local_ssd is None and tiers.lustre is None),
+            message="localSSD, lustre and objectStorage need the cpu tier: every block moves through host memory",
+            cel="has(self.cpu) || (!has(self.localSSD) && !has(self.lustre) && !has(self.objectStorage))",
+            holds=lambda tiers: (
+                tiers.cpu is not None
+                or (tiers.local_ssd is None and tiers.lustre is None and tiers.object_storage is None)
+            ),
         ),
         Rule(
             message="cloudStorage needs the lustre tier: it is Lustre that copies from and to Cloud Storage",
@@ -115,6 +120,11 @@ class Tiers(ApiModel):
             "cpu": self.cpu,
             "localSSD": self.local_ssd,
             "lustre": self.lustre,
+            "objectStorage": self.object_storage,
             "cloudStorage": self.cloud_storage,
         }
         return [name for name, tier in set_tiers.items() if tier is not None]
+
+    def has_files(self) -> bool:
+        """Whether blocks become files."""
+        return self.local_ssd is not None or self.lustre is not None
