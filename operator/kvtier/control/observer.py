@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.control.store import Key, Store
-from kvtier.facts import news, secrets
+from kvtier.facts import config_maps, news, secrets
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre import LustreReader
 from kvtier.facts.model import Facts, LustreFacts, Observed
@@ -28,6 +28,7 @@ class Observer:
             cluster=self._store.cluster(),
             gke=await self._gke.read(pool.spec.cluster),
             secrets=await secrets.read(self._client, pool),
+            config_maps=await config_maps.read(self._client, pool),
             volumes=self._store.volumes(),
         )
         seen = await self.again(pool, Observed(facts, self._store.children(key)))

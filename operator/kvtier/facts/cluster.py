@@ -11,6 +11,7 @@ def node(obj: Object) -> Node:
     """What matters of a Node; heartbeats do not change it."""
     status = obj.get("status", {})
     info, conditions = status.get("nodeInfo", {}), status.get("conditions", [])
+    allocatable = status.get("allocatable", {})
     return Node(
         name=obj["metadata"]["name"],
         labels=obj["metadata"].get("labels", {}),
@@ -18,7 +19,8 @@ def node(obj: Object) -> Node:
         os_image=info.get("osImage", ""),
         architecture=info.get("architecture", ""),
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
-        ephemeral_storage=_size(status.get("allocatable", {}).get("ephemeral-storage", "0")),
+        ephemeral_storage=_size(allocatable.get("ephemeral-storage", "0")),
+        memory=_size(allocatable.get("memory", "0")),
     )
 
 

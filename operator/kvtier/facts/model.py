@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from kvtier.api.placement import ZONE
+from kvtier.api.placement import CONFIDENTIAL, ZONE
 from kvtier.facts.neighbours import Neighbour
 from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volumes
@@ -13,7 +13,7 @@ from kvtier.facts.volumes import Volumes
 class Node:
     """What matters about one node; equal values mean that no pool needs another look.
 
-    `ephemeral_storage` is what its Pods may use, in bytes; 0 while the node does not tell.
+    `ephemeral_storage` and `memory` are what its Pods may use, in bytes; 0 while the node does not tell.
     """
 
     name: str
@@ -23,10 +23,16 @@ class Node:
     architecture: str
     ready: bool
     ephemeral_storage: int = 0
+    memory: int = 0
 
     @property
     def zone(self) -> str | None:
         return self.labels.get(ZONE)
+
+    @property
+    def confidential(self) -> bool:
+        """Whether its memory is encrypted, by which technology ever."""
+        return any(label in self.labels for label in CONFIDENTIAL)
 
 
 @dataclass(frozen=True)
@@ -152,12 +158,23 @@ class Secrets:
 
 
 @dataclass(frozen=True)
+class ConfigMaps:
+    """Data of the ConfigMaps that the pool names, of it the keys that it names.
+
+    A ConfigMap that does not exist has no keys; a name maps to None when it could not be read.
+    """
+
+    data: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Facts:
     """All that the checks look at."""
 
     cluster: Cluster = Cluster()
     gke: GKECluster | None = None
     secrets: Secrets = Secrets()
+    config_maps: ConfigMaps = ConfigMaps()
     lustre: LustreFacts | None = None
     volumes: Volumes = field(default_factory=Volumes)
     neighbours: tuple[Neighbour, ...] = ()

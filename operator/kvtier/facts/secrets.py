@@ -1,5 +1,6 @@
-"""Which keys the Secrets have that a pool's models name. Values are dropped at once."""
+"""Which keys the Secrets have that a pool's Pods need. Values are dropped at once."""
 
+from kvtier.api.keys import needed_keys
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Secrets
 from kvtier.kube.client import SECRET, ApiError, KubeClient
@@ -7,7 +8,7 @@ from kvtier.kube.client import SECRET, ApiError, KubeClient
 
 async def read(client: KubeClient, pool: KVCachePool) -> Secrets:
     """One GET per Secret; kvtier never lists Secrets. A Secret that may not be read maps to None."""
-    names = sorted({m.token_secret_ref.name for m in pool.spec.models if m.token_secret_ref})
+    names = sorted({one.name for one in needed_keys(pool) if one.kind == "Secret"})
     return Secrets({name: await _keys(client, pool.namespace, name) for name in names})
 
 

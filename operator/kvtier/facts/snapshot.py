@@ -6,7 +6,7 @@ from pydantic import ValidationError
 
 from kvtier.api import identity, names
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
-from kvtier.facts import secrets
+from kvtier.facts import config_maps, secrets
 from kvtier.facts.cluster import Parts
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre import LustreReader
@@ -37,6 +37,7 @@ async def read(
             cluster=cluster,
             gke=await gke.read(pool.spec.cluster),
             secrets=await secrets.read(client, pool),
+            config_maps=await config_maps.read(client, pool),
             lustre=seen,
             volumes=volumes,
             neighbours=around.of((pool.namespace, pool.name), filesystem),

@@ -49,10 +49,12 @@ CLUSTER_FACTS = (
     Resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", namespaced=False),
 )
 SECRET = Resource("", "v1", "secrets", "Secret", namespaced=True)
+CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 LEASE = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 EVENT = Resource("", "v1", "events", "Event", namespaced=True)
 POD = Resource("", "v1", "pods", "Pod", namespaced=True)
-BY_KIND = {resource.kind: resource for resource in (POOL, *CHILDREN, *CLUSTER_FACTS, SECRET, EVENT, VOLUME)}
+_OTHERS = (SECRET, CONFIG_MAP, EVENT, VOLUME)
+BY_KIND = {resource.kind: resource for resource in (POOL, *CHILDREN, *CLUSTER_FACTS, *_OTHERS)}
 
 
 class ApiError(Exception):

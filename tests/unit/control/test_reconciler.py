@@ -1,9 +1,12 @@
 """One pool, once: what is written, and what is reported."""
 
+import json
+
 import pytest
 
 from kvtier.api.names import FINALIZER
 from kvtier.kube.client import ApiError
+from kvtier.sizing.models import config_of
 from unit.builders import claim, live, manifest, merged, model, pool
 from unit.control.reconciling import PLAIN, Cluster, refusing, stored
 from unit.memory import Write
@@ -43,6 +46,20 @@ async def test_a_list_that_the_api_server_leaves_out_is_an_empty_one() -> None:
     assert cluster.written
     await cluster.reconcile()
     assert cluster.written == []
+
+
+async def test_a_document_in_a_config_map_counts_from_the_first_look_on() -> None:
+    named = model(
+        model="someone/own", tensorParallelSize=1, modelConfigFrom={"configMapKeyRef": {"name": "configs"}}
+    )
+    cluster = Cluster(stored(models=[named], **PLAIN))
+    config = {"config.json": json.dumps(config_of("meta-llama/Llama-3.1-8B-Instruct"))}
+    metadata = {"name": "configs", "namespace": "team-a"}
+    cluster.client.store({"kind": "ConfigMap", "metadata": metadata, "data": config})
+    await cluster.reconcile()
+    (told,) = cluster.status()["models"]
+    assert (told["bytesPerToken"], told["blocksPerChunk"]) == (131_072, 16)
+    assert [tier["tokens"] for tier in cluster.status()["tiers"]] == [819_200]
 
 
 async def test_what_the_writes_answered_is_in_the_status_at_once() -> None:

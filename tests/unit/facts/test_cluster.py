@@ -53,6 +53,33 @@ def test_what_a_node_has_for_the_files_of_its_pods(allocatable: dict[str, str], 
 
 
 @table(
+    "allocatable, size",
+    {
+        "as kubelets write it": ({"memory": "1915814236Ki"}, 1_961_793_777_664),
+        "not told yet": ({}, 0),
+        "written in no known way": ({"memory": "1.9e12"}, 0),
+    },
+)
+def test_what_a_node_has_for_the_memory_of_its_pods(allocatable: dict[str, str], size: int) -> None:
+    assert node(merged(NODE, {"status": {"allocatable": allocatable}})).memory == size
+
+
+@table(
+    "labels, confidential",
+    {
+        "an ordinary node": ({}, False),
+        "a node that names its technology": (
+            {"cloud.google.com/gke-confidential-nodes-instance-type": "TDX"},
+            True,
+        ),
+        "a node that only says so": ({"cloud.google.com/gke-confidential-nodes": "true"}, True),
+    },
+)
+def test_a_node_is_confidential_by_its_labels(labels: dict[str, str], confidential: bool) -> None:
+    assert node(merged(NODE, {"metadata": {"labels": labels}})).confidential is confidential
+
+
+@table(
     "conditions, ready",
     {
         "Ready True is ready": ([{"type": "Ready", "status": "True"}], True),

@@ -39,6 +39,22 @@ async def test_a_secret_is_read_once_in_the_pool_s_namespace_and_its_values_are_
     assert secrets.asked == [("Secret", "team-a", "hf")]
 
 
+async def test_every_secret_that_pods_need_is_asked_for_and_no_config_map() -> None:
+    secrets = _Secrets()
+    needs = model(
+        tokenSecretRef={"name": "hf"},
+        engine={"imagePullSecrets": [{"name": "registry"}]},
+        env=[
+            {"name": "A", "valueFrom": {"secretKeyRef": {"name": "keys", "key": "a"}}},
+            {"name": "B", "valueFrom": {"configMapKeyRef": {"name": "settings", "key": "b"}}},
+        ],
+    )
+    bucket = {"bucket": "blocks", "credentialsSecretRef": {"name": "hmac"}}
+    found = await read(_client(secrets), pool(models=[needs], tiers={"objectStorage": bucket}))
+    assert set(found.keys) == {"hf", "registry", "keys", "hmac"}
+    assert len(secrets.asked) == 4
+
+
 async def test_without_a_token_nothing_is_asked() -> None:
     secrets = _Secrets()
     assert (await read(_client(secrets), pool())).keys == {}

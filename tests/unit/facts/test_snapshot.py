@@ -11,7 +11,7 @@ from kvtier.facts import snapshot
 from kvtier.facts.lustre import LustreReader
 from kvtier.facts.model import Facts, LustreFacts
 from kvtier.facts.objects import LUSTRE_DRIVER
-from unit.builders import document, joined, pool
+from unit.builders import document, joined, model, pool
 from unit.instances import NAME, existing, instance
 from unit.memory import MemoryClient
 
@@ -91,3 +91,13 @@ def _volume(filesystem: str, namespace: str, name: str) -> dict[str, Any]:
         },
         "status": {"phase": "Bound"},
     }
+
+
+async def test_the_documents_of_models_are_read() -> None:
+    metadata = {"name": "configs", "namespace": "team-a"}
+    client = MemoryClient(
+        {"kind": "ConfigMap", "metadata": metadata, "data": {"config.json": "{}", "more": "x"}}
+    )
+    named = model(modelConfigFrom={"configMapKeyRef": {"name": "configs"}})
+    ((_, facts),) = await _read(client, pool(models=[named]))
+    assert facts.config_maps.data == {"configs": {"config.json": "{}"}}
