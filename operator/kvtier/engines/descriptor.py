@@ -4,14 +4,14 @@ import json
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.engines.fingerprint import fingerprint, layout_arguments
+from kvtier.engines.fingerprint import backend, fingerprint, layout_arguments, layout_variables
 from kvtier.engines.versions import facts
 
 FILE_NAME = "kvtier.json"
 _FORMAT = 1
 
 
-def descriptor(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int | None = None) -> dict[str, Any]:
+def descriptor(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int) -> dict[str, Any]:
     """Every input of the fingerprint by name, and whose directory it is.
 
     Two documents with equal `identity` have equal fingerprints, and the other way round.
@@ -24,13 +24,14 @@ def descriptor(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int | No
         "identity": {
             "model": model.model,
             "revision": model.revision or "",
-            "backend": model.engine.backend,
+            "backend": backend(model),
             "version": engine.version,
             "kvCacheDtype": model.kv_cache_dtype,
-            "blockSize": engine.block_size,
-            "blocksPerChunk": blocks_per_chunk or engine.blocks_per_chunk,
+            "blockSize": model.block_size or engine.block_size,
+            "blocksPerChunk": blocks_per_chunk,
             "tensorParallelSize": model.tensor_parallel_size,
             "arguments": layout_arguments(model, engine),
+            "variables": layout_variables(model, engine),
         },
     }
 

@@ -1,17 +1,13 @@
 """The identity of cached bytes: two engines share a cache directory only if their blocks are interchangeable."""
 
-from itertools import zip_longest
-
 from kvtier.api.names import digest
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.api.v1alpha1.engine import plain_flag
+from kvtier.api.v1alpha1.flags import given
 from kvtier.engines.versions import EngineFacts, facts
 
 
-def fingerprint(model: ServedModel, blocks_per_chunk: int | None = None) -> str:
+def fingerprint(model: ServedModel, blocks_per_chunk: int) -> str:
     """16 hex digits over everything that changes the bytes of a block or of its file, and nothing else.
-
-    `blocks_per_chunk` is what the engine is told, if that is not the usual number of its version.
 
     vLLM's own directory name leaves out revision, quantization and its version, and LMCache's even the
     element type: sharing a directory across those returns wrong tokens without an error.
@@ -20,18 +16,25 @@ def fingerprint(model: ServedModel, blocks_per_chunk: int | None = None) -> str:
     return digest(
         model.model,
         model.revision or "",
-        model.engine.backend,
+        backend(model),
         engine.version,
         model.kv_cache_dtype,
-        str(engine.block_size),
-        str(blocks_per_chunk or engine.blocks_per_chunk),
+        str(model.block_size or engine.block_size),
+        str(blocks_per_chunk),
         str(model.tensor_parallel_size),
         *layout_arguments(model, engine),
+        *layout_variables(model, engine),
         length=16,
     )
 
 
-def directory(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int | None = None) -> str:
+def backend(model: ServedModel) -> str:
+    """Who writes the files: `Native`, or `LMCache` with its version, which vLLM's does not tell."""
+    lmcache = model.engine.lmcache
+    return f"{model.engine.backend} {lmcache.version}" if lmcache else model.engine.backend
+
+
+def directory(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int) -> str:
     """Path of the model's cache below the root of a tier."""
     return f"{pool_directory(pool)}/{fingerprint(model, blocks_per_chunk)}"
 
@@ -42,20 +45,18 @@ def pool_directory(pool: KVCachePool) -> str:
 
 
 def layout_arguments(model: ServedModel, engine: EngineFacts) -> list[str]:
-    """The extra arguments that change the layout, with the value that follows each, as `flag=value`.
+    """The extra arguments that change the layout, with the values that follow each, as `flag=value`.
 
     In the order of their flags; of a flag that stands twice the last one counts for vLLM, so those keep theirs.
     """
-    found = []
-    for argument, after in zip_longest(model.extra_args, model.extra_args[1:], fillvalue=""):
-        spelled, has_value, value = _apart(argument, engine).partition("=")
-        flag = plain_flag(spelled)
-        if flag and any(known.startswith(flag) for known in engine.layout_flags):
-            found.append((spelled.replace("_", "-"), value if has_value else after))
-    return [f"{flag}={value}" for flag, value in sorted(found, key=lambda item: item[0])]
+    found = given(model.extra_args, engine.layout_flags)
+    return [f"{one.flag}={one.value}" for one in sorted(found, key=lambda one: one.flag)]
 
 
-def _apart(argument: str, engine: EngineFacts) -> str:
-    """`-qfp8` as `-q=fp8`: a flag of one letter may have its value attached."""
-    flag, value = argument[:2], argument[2:].removeprefix("=")
-    return f"{flag}={value}" if value and flag in engine.layout_flags else argument
+def layout_variables(model: ServedModel, engine: EngineFacts) -> list[str]:
+    """The environment variables that change the layout, as `NAME=value`, in the order of their names.
+
+    The value of one that comes from a Secret or ConfigMap is not known here (`engines/conflicts.py`).
+    """
+    known = [one for one in model.env if one.name in engine.layout_variables]
+    return [f"{one.name}={one.value or ''}" for one in sorted(known, key=lambda one: one.name)]

@@ -1,14 +1,13 @@
-"""Whether a GPU and a model take a type of cache. Only what was read or seen in vLLM 0.33.0 is refused."""
+"""Whether a GPU and a model take a type of cache. Only what was read in vLLM 0.33.0 is refused."""
 
 from dataclasses import dataclass
 
 from kvtier.data import table
 
-_E4M3 = ("fp8", "fp8_e4m3")
 _SAME = ("float16", "bfloat16")
 _RECORDS = ("fp8_ds_mla", "nvfp4_ds_mla")
-_FP8_SINCE = 89
-"""vLLM: native FP8 (fp8e4nv) requires SM89+. fp8_e5m2 is converted on the way."""
+_EIGHT_BITS = ("fp8", "fp8_e4m3", "fp8_e5m2")
+_TENSOR_CORES_SINCE = 89
 
 
 @dataclass(frozen=True)
@@ -16,7 +15,7 @@ class Traits:
     """What is known of a model; None for what is not.
 
     `latent`: it uses multi-head latent attention (MLA). `sparse`: with an indexer. `weights`: the type that its
-    cache has by itself. `fp8_scales`: its checkpoint brings scales for a cache of 8 bits.
+    cache has by itself. `fp8_scales`: vLLM looks for scales of an 8-bit cache in its checkpoint.
     """
 
     latent: bool | None = None
@@ -27,38 +26,68 @@ class Traits:
 
 def verdict(dtype: str, accelerator: str, model: Traits) -> str | None:
     """Why vLLM would not start with this --kv-cache-dtype, or None if nothing is known against it."""
-    capability = table("accelerators")["capability"].get(accelerator)
     return (
-        _of_accelerator(dtype, accelerator, capability)
+        _of_maker(dtype, accelerator)
         or _of_latents(dtype, model)
+        or _of_capability(dtype, accelerator, model)
         or _of_weights(dtype, model)
     )
 
 
-def _of_accelerator(dtype: str, accelerator: str, capability: int | None) -> str | None:
-    if dtype in _E4M3 and capability is not None and capability < _FP8_SINCE:
-        return (
-            f"kvCacheDtype {dtype} needs a GPU of compute capability 8.9 or later, which {accelerator} "
-            f"({capability / 10}) is not: use fp8_e5m2, or leave the type out"
-        )
-    return None
+def caution(dtype: str, accelerator: str) -> str | None:
+    """What is known of a type that may not serve on a GPU although vLLM does not refuse it, or None."""
+    capability = _capability(accelerator)
+    if dtype not in _EIGHT_BITS or capability is None or capability >= _TENSOR_CORES_SINCE:
+        return None
+    return (
+        f"on {accelerator} ({capability / 10}) {dtype} needs FlashInfer in the image, "
+        "and vLLM's authors call fp8_e5m2 the only type of 8 bits that runs there (vllm#45040)"
+    )
+
+
+def _capability(accelerator: str) -> int | None:
+    found: int | None = table("accelerators")["capability"].get(accelerator)
+    return found
+
+
+def _of_maker(dtype: str, accelerator: str) -> str | None:
+    maker = table("kv_dtypes")["otherMakers"].get(dtype)
+    if maker is None or not accelerator.startswith("nvidia-"):
+        return None
+    return f"kvCacheDtype {dtype} is for {maker}, and {accelerator} is not one: leave the type out"
+
+
+def _of_capability(dtype: str, accelerator: str, model: Traits) -> str | None:
+    capability, row = _capability(accelerator), table("kv_dtypes")["gpus"].get(dtype)
+    if capability is None or row is None:
+        return None
+    least, most = (row.get("latent", row["from"]) if model.latent else row["from"]), row.get("to")
+    if capability >= least and (most is None or capability <= most):
+        return None
+    needed = f"{least / 10} to {most / 10}" if most else f"{least / 10} or later"
+    whose = " for latent attention (MLA)" if model.latent and "latent" in row else ""
+    return (
+        f"kvCacheDtype {dtype} needs a GPU of compute capability {needed}{whose}, which {accelerator} "
+        f"({capability / 10}) is not: take another type, or leave it out"
+    )
 
 
 def _of_latents(dtype: str, model: Traits) -> str | None:
-    if model.latent and dtype == "fp8_e5m2":
-        return "kvCacheDtype fp8_e5m2: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
-    if model.latent and dtype == "nvfp4":
-        return "kvCacheDtype nvfp4 is not for models with latent attention (MLA): vLLM refuses it"
+    if model.latent and dtype not in table("kv_dtypes")["forLatents"]:
+        return f"kvCacheDtype {dtype}: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
     if dtype in _RECORDS and model.latent is False:
         return f"kvCacheDtype {dtype} is a format of latent attention (MLA), which this model does not have"
-    if dtype == "fp8_ds_mla" and model.sparse is False:
-        return "kvCacheDtype fp8_ds_mla needs sparse attention, which this model does not have: use fp8"
+    if dtype in _RECORDS and model.sparse is False:
+        return f"kvCacheDtype {dtype} needs sparse attention, which this model does not have: use fp8"
     return None
 
 
 def _of_weights(dtype: str, model: Traits) -> str | None:
     if dtype == "fp8_e5m2" and model.fp8_scales:
-        return "kvCacheDtype fp8_e5m2 is not for checkpoints with scales of their own for an 8-bit cache: use fp8"
+        return (
+            "kvCacheDtype fp8_e5m2 is not for checkpoints that are quantized to 8 bits or bring scales for such a "
+            "cache: use fp8"
+        )
     if dtype in _SAME and model.weights in _SAME and model.weights != dtype:
         return f"kvCacheDtype {dtype} must be the type of the model, which is {model.weights}: leave it out"
     return None

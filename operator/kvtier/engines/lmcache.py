@@ -2,27 +2,29 @@
 
 Facts (lmcache 0.5.6): the default way to move blocks opens the engine's GPU memory from the server, which a container
 without GPUs cannot do. In the engine-driven way the engine copies through shared memory that both containers mount. It
-takes one group of layers only, so models that mix kinds of attention are refused. A server on every node instead would
-need the node's GPUs and host IPC: kvtier does not make one.
-
-At start the engine waits for the server, so the server has to be up first. Later a server that does not answer costs
-hits, not requests: the connector neither looks up nor stores until it answers again.
+takes one group of layers only, so models that mix kinds of attention are refused. What a dead, slow or hanging server
+costs is in docs/design/lmcache.md.
 """
 
 import json
 from typing import Any
 
+from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data import table
+from kvtier.engines.fingerprint import directory
+from kvtier.engines.native import LUSTRE_ROOT, SSD_ROOT
+from kvtier.engines.versions import facts
 
 PORT = 5555
 HTTP_PORT = 8080
 HEALTH_PATH = "/healthcheck"
-METRICS_PATH = "/metrics"
 POD_NAME = "POD_NAME"
 """Variable with the Pod's name, which Kubernetes puts into the arguments."""
+SEGMENT = "lmcache_l1_pool_kvtier"
+"""Name of the CPU tier in /dev/shm. LMCache puts the prefix there if it is missing."""
 
 _GIB = 1 << 30
-_SHARED_MEMORY = "kvtier"
+_POD = f"$({POD_NAME})"
 _MODE = "engine_driven"
 _WATERMARK, _RATIO = 0.8, 0.1
 """The server evicts a tenth when a tier is 80 % full, before the kubelet would evict the Pod for its emptyDir."""
@@ -41,34 +43,39 @@ def fault(vllm: str, lmcache: str, groups: int | None) -> str | None:
     return None
 
 
-def server_argv(
-    lmcache: str, cpu_bytes: int, ssd: str | None, ssd_bytes: int, lustre: str | None
-) -> list[str]:
-    """Command line of the cache server. `ssd` and `lustre` are directories of this model's own.
+def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int) -> list[str]:
+    """Command line of the cache server of a model with backend LMCache, in a pool with a CPU tier.
 
     LMCache's keys know neither element type nor revision, so the directories must (`engines/fingerprint.py`).
-    The directory on Lustre has no capacity: servers count only what they wrote since they started, so that no
-    number bounds what Pods share, and it is kvtier's evictor that does. What stands in `$(...)` is for
-    Kubernetes to fill in: these arguments must not be escaped.
+    What stands in `$(...)` is for Kubernetes to fill in: see `expandable`.
     """
-    adapters = [_adapter(ssd, ssd_bytes)] if ssd else []
-    adapters += [_adapter(lustre, None)] if lustre else []
+    lmcache, cpu = model.engine.lmcache, pool.spec.tiers.cpu
+    assert lmcache is not None
+    assert cpu is not None
     flags: dict[str, Any] = {
         "--host": "127.0.0.1",
         "--port": PORT,
-        "--http-host": "0.0.0.0",  # noqa: S104 - probes come from the node
+        "--http-host": "0.0.0.0",  # noqa: S104 - probes come from the node, to the Pod's address
         "--http-port": HTTP_PORT,
-        "--chunk-size": table("lmcache")["versions"][lmcache]["chunkTokens"],
+        "--max-workers": lmcache.cpu,
+        "--chunk-size": blocks_per_chunk * (model.block_size or facts(model).block_size),
         "--hash-algorithm": "blake3",
         "--supported-transfer-mode": _MODE,
-        "--shm-name": _SHARED_MEMORY,
-        "--l1-size-gb": cpu_bytes / _GIB,
+        "--shm-name": SEGMENT,
+        "--l1-size-gb": cpu.capacity.bytes / _GIB,
         "--eviction-policy": "LRU",
         "--eviction-trigger-watermark": _WATERMARK,
         "--eviction-ratio": _RATIO,
+        "--l2-prefetch-policy": "retain",  # else the CPU tier does not keep what a lower tier had
     }
     given = [f"{flag}={value}" for flag, value in flags.items()]
+    adapters = _adapters(pool, with_lustre, directory(pool, model, blocks_per_chunk), lmcache.cpu)
     return ["lmcache", "server", "--no-l1-use-lazy", *given, *(f"--l2-adapter={one}" for one in adapters)]
+
+
+def expandable(argument: str) -> bool:
+    """Whether Kubernetes has something to fill in here; every other argument must reach the server as it is."""
+    return _POD in argument
 
 
 def transfer_config(lmcache: str) -> dict[str, Any]:
@@ -86,16 +93,30 @@ def transfer_config(lmcache: str) -> dict[str, Any]:
     }
 
 
-def _adapter(directory: str, capacity: int | None) -> str:
-    """A tier of files. Writers of one directory need temporary files of their own; a capacity needs an eviction."""
-    adapter: dict[str, Any] = {"type": "fs_native", "base_path": directory}
-    if capacity is None:
-        adapter["relative_tmp_dir"] = f"tmp-$({POD_NAME})"
-    else:
-        adapter["max_capacity_gb"] = capacity / _GIB
-        adapter["eviction"] = {
-            "eviction_policy": "LRU",
-            "trigger_watermark": _WATERMARK,
-            "eviction_ratio": _RATIO,
-        }
-    return json.dumps(adapter, separators=(",", ":"))
+def _adapters(pool: KVCachePool, with_lustre: bool, below: str, workers: int) -> list[str]:
+    """The tiers of files, in the order in which the server looks for a block.
+
+    The directory on Lustre has no capacity: servers count only what they wrote since they started, so that no
+    number bounds what Pods share, and it is kvtier's evictor that does. Its writers need temporary files of
+    their own.
+    """
+    ssd, found = pool.spec.tiers.local_ssd, []
+    if ssd is not None:
+        found.append(
+            {
+                **_files(f"{SSD_ROOT}/{below}", workers),
+                "max_capacity_gb": ssd.capacity.bytes / _GIB,
+                "eviction": {
+                    "eviction_policy": "LRU",
+                    "trigger_watermark": _WATERMARK,
+                    "eviction_ratio": _RATIO,
+                },
+            }
+        )
+    if with_lustre:
+        found.append({**_files(f"{LUSTRE_ROOT}/{below}", workers), "relative_tmp_dir": f"tmp-{_POD}"})
+    return [json.dumps(adapter, separators=(",", ":")) for adapter in found]
+
+
+def _files(directory: str, workers: int) -> dict[str, Any]:
+    return {"type": "fs_native", "base_path": directory, "num_workers": workers}

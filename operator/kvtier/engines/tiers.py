@@ -1,11 +1,9 @@
-"""Secondary tiers of vLLM's own tiering, and whether a version takes them. Nothing in vLLM checks their keys in time.
-
-kvtier makes file tiers only. vLLM also has one of objects behind an S3 endpoint, but it needs a package that the image
-does not come with, and Cloud Storage behind it was never tried: it is Lustre that copies to Cloud Storage.
-"""
+"""Secondary tiers of vLLM's own tiering, and whether a version takes them. Nothing in vLLM checks keys in time."""
 
 from typing import Any
 
+from kvtier.api.v1alpha1 import ObjectStorageTier
+from kvtier.data import table
 from kvtier.engines.versions import EngineFacts
 
 PRESSURE = {"backpressure_cls": "EMABackpressureDetector"}
@@ -15,6 +13,32 @@ PRESSURE = {"backpressure_cls": "EMABackpressureDetector"}
 def file_tier(root: str, settings: dict[str, Any]) -> dict[str, Any]:
     """A tier of files below `root`; settings are threads and locality."""
     return {"type": "fs", "root_dir": root, **settings, "backpressure": PRESSURE}
+
+
+def object_tier(tier: ObjectStorageTier, prefix: str) -> dict[str, Any]:
+    """A tier of objects whose keys begin with `prefix` and a slash.
+
+    It could hold credentials too, but arguments can be read by too many: the SDK finds them in the environment.
+    """
+    store = {
+        "bucket": tier.bucket,
+        "endpoint_override": tier.endpoint,
+        "scheme": tier.scheme,
+        **({"region": tier.region} if tier.region else {}),
+    }
+    return {
+        "type": "obj",
+        "store_config": store,
+        "prefix": prefix,
+        "locality": "REMOTE",
+        "backpressure": PRESSURE,
+    }
+
+
+def object_environment(version: str) -> dict[str, str]:
+    """Variables without which objects may come back wrong, or end the engine (`data/object_storage.yaml`)."""
+    known = table("object_storage")
+    return {**known["environment"], **known["versions"].get(version, {})}
 
 
 def fault(tier: dict[str, Any], engine: EngineFacts) -> str | None:

@@ -1,9 +1,11 @@
 """The engine table (`data/engines.yaml`) as typed values."""
 
 from dataclasses import dataclass
+from functools import cache
 from typing import Any
 
 from kvtier.api.v1alpha1 import ServedModel
+from kvtier.api.v1alpha1.engine import VERSIONS
 from kvtier.data import table
 
 
@@ -33,6 +35,7 @@ class EngineFacts:
     pin_seconds_per_gib: float
     fs_tier: dict[str, dict[str, Any]]
     layout_flags: tuple[str, ...]
+    layout_variables: tuple[str, ...]
     geometry_flags: tuple[str, ...]
     secondary_tiers: dict[str, TierKeys]
     renamed_tiers: dict[str, str]
@@ -48,19 +51,13 @@ def facts(model: ServedModel) -> EngineFacts:
     return facts_of(model.engine.supported_version())
 
 
-def known_versions() -> list[str]:
-    """Versions with facts, those first that can be chosen."""
-    engines = table("engines")
-    return [*engines["versions"], *engines["upcoming"]]
-
-
+@cache
 def facts_of(version: str) -> EngineFacts:
     """The facts of a version such as `0.33`; ValueError with the supported ones for any other."""
-    engines = table("engines")
-    row = {**engines["upcoming"], **engines["versions"]}.get(version)
+    row = table("engines")["versions"].get(version)
     if row is None:
         raise ValueError(
-            f"kvtier does not know the flags of vLLM {version}: supported are {', '.join(known_versions())}"
+            f"kvtier does not know the flags of vLLM {version}: supported are {', '.join(VERSIONS)}"
         )
     return EngineFacts(
         version=version,
@@ -72,6 +69,7 @@ def facts_of(version: str) -> EngineFacts:
         pin_seconds_per_gib=row["pinSecondsPerGib"],
         fs_tier=row["fsTier"],
         layout_flags=tuple(row["layoutFlags"]),
+        layout_variables=tuple(row["layoutVariables"]),
         geometry_flags=tuple(row["geometryFlags"]),
         secondary_tiers={name: _keys(keys) for name, keys in row["secondaryTiers"].items()},
         renamed_tiers=row["renamedTiers"],

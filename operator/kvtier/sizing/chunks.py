@@ -22,29 +22,38 @@ class Chunk:
         return self.size is not None and self.size < _least()
 
 
-def chunk(geometry: Geometry | None, usual: int, shared: bool) -> Chunk:
-    """A chunk of `usual` blocks, unless that makes files too small for a tier that Pods share, or chunks too long.
+def suited(geometry: Geometry | None, usual: int, shared: bool) -> int:
+    """Blocks of a chunk: `usual`, unless that makes files too small for a tier that Pods share, or chunks too long.
 
     Doubled for the sake of files while it stands for at most `mostTokens` tokens, halved while it stands for
     more: models that cache states have blocks of a thousand tokens. The size counts with blocks of the least
     tokens that a kernel takes: a kernel with larger blocks makes larger files.
     """
     if geometry is None:
-        return Chunk(usual)
+        return usual
     blocks, most = usual, int(table("engines")["chunk"]["mostTokens"])
     while blocks > 1 and geometry.chunk_tokens(blocks) > most:
         blocks //= 2
     while shared and geometry.chunk_bytes(blocks) < _least() and geometry.chunk_tokens(2 * blocks) <= most:
         blocks *= 2
+    return blocks
+
+
+def cut(geometry: Geometry | None, blocks: int) -> Chunk:
+    """What a chunk of so many blocks is."""
+    if geometry is None:
+        return Chunk(blocks)
     return Chunk(blocks, geometry.chunk_bytes(blocks), geometry.chunk_tokens(blocks))
 
 
-def described(found: Chunk) -> str:
-    """The chunk as a sentence, such as `chunks of 256 tokens in files of 32Mi`."""
+def described(found: Chunk, shared: bool) -> str:
+    """The chunk as a sentence, such as `chunks of 256 tokens in files of 32Mi`. Only a shared tier minds small ones."""
     if found.size is None:
         return f"chunks of {found.blocks} blocks, of a model whose size in the cache kvtier does not know"
     text = f"chunks of {found.tokens} tokens in files of {canonical(found.size)}"
-    return f"{text}, less than the {canonical(_least())} that a shared tier likes" if found.small() else text
+    if shared and found.small():
+        return f"{text}, less than the {canonical(_least())} that a shared tier likes"
+    return text
 
 
 def chunks_fit(geometry: Geometry, found: Chunk, tier_bytes: int) -> int:

@@ -6,7 +6,7 @@ outside, block inside), for prefix caching with states kept at block ends, and f
 """
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 from kvtier.sizing.shapes import Cached, Kind, Layers
@@ -37,6 +37,10 @@ class Geometry:
     groups: tuple[Group, ...]
     block_bytes: int
     copies: int
+
+    def of_one_gpu(self) -> "Geometry":
+        """The same with chunks that hold what one GPU caches."""
+        return replace(self, copies=1)
 
     def hbm_token_bytes(self) -> Fraction:
         """Bytes that one more token of a long sequence takes on each GPU."""

@@ -18,15 +18,20 @@ def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, whose: s
 
     `allocatable` is what the node's Pods may use, by the word of `whose`, such as `node gpu-1 has for Pods`.
     """
-    left = allocatable - pods * beside
-    if pods * tier <= left * table("node_memory")["tierShare"]:
+    if pods * tier <= (allocatable - pods * beside) * table("node_memory")["tierShare"]:
         return None
-    most = int(max(left, 0) * table("node_memory")["tierShare"]) // pods // GIB * GIB
+    most = largest_tier(pods, beside, allocatable)
     share = f"{table('node_memory')['tierShare']:.0%}"
     return (
         f"{pods} x {gib(tier)} of CPU tier on every node are too much beside {pods} x {gib(beside)} for the engines: "
         f"{whose} {gib(allocatable)}, of whose rest tiers may take {share}, so at most {gib(most)} per Pod"
     )
+
+
+def largest_tier(pods: int, beside: int, allocatable: int) -> int:
+    """Bytes of CPU tier, in whole GiB, that each of `pods` Pods on a node may have at most."""
+    left = max(allocatable - pods * beside, 0)
+    return int(left * table("node_memory")["tierShare"]) // pods // GIB * GIB
 
 
 def pinning_fault(tier: int, limit_gib: int | None, version: str, confidential: bool) -> str | None:

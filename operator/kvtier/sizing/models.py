@@ -21,6 +21,10 @@ _FAMILIES: dict[str, Callable[[Config, str, int], Cached | None]] = {
     "mamba2": states.mamba2,
     "gatedDelta": states.gated_delta,
 }
+_MOST_LAYERS = 1000
+_MOST_BYTES = 1 << 40
+"""Beyond any model: a document may say anything, and what comes of it goes into 64-bit numbers of the status."""
+
 _LAYER_TYPES = {"F": "full_attention", "W": "sliding_attention"}
 _AUTO = {"float16": "float16", "bfloat16": "bfloat16", "float32": "bfloat16", "None": "bfloat16"}
 """What vLLM makes of the weights' type: models in 32 bits, and those that name none, are served in 16."""
@@ -41,12 +45,28 @@ def cached(config: Config, dtype: str, gpus: int) -> Cached | None:
     family, attending = family_of(config), text.get("num_attention_heads")
     if family is None or element is None or not isinstance(attending, int) or attending % gpus:
         return None
+    if not _within(text.get("num_hidden_layers"), _MOST_LAYERS):
+        return None
     try:
         found = _FAMILIES[family](text, element, gpus)
-    except (KeyError, TypeError, ValueError, ZeroDivisionError):
+    except (ArithmeticError, AttributeError, KeyError, TypeError, ValueError):
         return None
-    whole = found is not None and all(layers.size > 0 for layers in found.layers if layers.count)
-    return found if whole and found is not None and any(layers.count for layers in found.layers) else None
+    return found if found and _whole(found) else None
+
+
+def _whole(found: Cached) -> bool:
+    """Whether there are layers, none of them without bytes or with more than any model has."""
+    layers = [one for one in found.layers if one.count]
+    return bool(layers) and all(
+        _within(one.count, _MOST_LAYERS)
+        and _within(one.size, _MOST_BYTES)
+        and (one.span is None or _within(one.span, _MOST_BYTES))
+        for one in layers
+    )
+
+
+def _within(number: object, most: int) -> bool:
+    return isinstance(number, int) and 0 < number <= most
 
 
 def family_of(config: Config) -> str | None:

@@ -12,7 +12,7 @@ class Suggestion:
     """Limits that fit, and how they come about in one sentence."""
 
     max_num_seqs: int
-    max_num_batched_tokens: int
+    max_num_batched_tokens: int | None
     why: str
 
 
@@ -35,8 +35,10 @@ def from_memory(
     return Suggestion(fit, max(batched, fit), _with_batched(why, batched, fit))
 
 
-def from_dtype(before: Geometry, after: Geometry, dtype: str, seqs: int, batched: int) -> Suggestion | None:
-    """Limits once the cache has another type, in the same memory; None unless a token gets smaller.
+def from_dtype(
+    before: Geometry, after: Geometry, dtype: str, seqs: int, batched: int | None
+) -> Suggestion | None:
+    """Limits with `dtype` for `seqs` sequences with `auto`, in the same memory; None unless a token is smaller.
 
     Scaled by what one more token takes, and rounded down. Windows and states do not grow with a sequence, and
     pages of states do not get smaller with the type, so models that have them are not covered.
@@ -48,14 +50,16 @@ def from_dtype(before: Geometry, after: Geometry, dtype: str, seqs: int, batched
     if fit <= seqs:
         return None
     why = (
-        f"kvCacheDtype {dtype} takes {math.ceil(new)} bytes per token and GPU instead of {math.ceil(old)}, so what "
-        f"held {seqs} sequences holds {fit}: maxNumSeqs may rise to {fit}"
+        f"kvCacheDtype {dtype} takes {math.ceil(new)} bytes per token and GPU where auto takes {math.ceil(old)}, so "
+        f"{fit} sequences fit where {seqs} of auto do"
     )
-    return Suggestion(fit, max(batched, fit), _with_batched(why, batched, fit))
+    return Suggestion(fit, max(batched, fit) if batched else None, _with_batched(why, batched, fit))
 
 
-def _with_batched(why: str, batched: int, seqs: int) -> str:
+def _with_batched(why: str, batched: int | None, seqs: int) -> str:
     """The tokens of a step take working memory, not cache, so they rise only where sequences demand it."""
+    if batched is None:
+        return why
     if batched >= seqs:
         return f"{why}; maxNumBatchedTokens {batched} can stay"
     return f"{why}; maxNumBatchedTokens must rise from {batched} to {seqs}, at least one for each sequence"

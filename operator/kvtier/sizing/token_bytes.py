@@ -27,7 +27,7 @@ def of_latent(width: int, dtype: str) -> int | None:
     row, known = _row(dtype), table("kv_dtypes")
     if "latent" in row:
         return int(row["latent"]) if width == known["latentWidth"] else None
-    plain = set(row) == {"bits"} and dtype not in known["notForLatents"]
+    plain = set(row) == {"bits"} and dtype in known["forLatents"]
     return width * int(row["bits"]) // 8 if plain else None
 
 

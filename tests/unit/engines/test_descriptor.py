@@ -11,12 +11,15 @@ from kvtier.engines.descriptor import descriptor, text
 from kvtier.engines.fingerprint import directory, fingerprint
 from unit.builders import model, pool
 
+BLOCKS = 16
+
 
 def test_it_names_every_input_and_whose_directory_it_is() -> None:
-    of = pool(models=[model(revision="main", kvCacheDtype="fp8", extraArgs=["-pp", "2"])])
-    assert descriptor(of, of.spec.models[0]) == {
+    layout = [{"name": "VLLM_KV_CACHE_LAYOUT", "value": "HND"}]
+    of = pool(models=[model(revision="main", kvCacheDtype="fp8", extraArgs=["-dcp", "2"], env=layout)])
+    assert descriptor(of, of.spec.models[0], BLOCKS) == {
         "format": 1,
-        "fingerprint": fingerprint(of.spec.models[0]),
+        "fingerprint": fingerprint(of.spec.models[0], BLOCKS),
         "pool": {"namespace": "team-a", "name": "chat", "uid": "pool-uid"},
         "identity": {
             "model": "meta-llama/Llama-3.1-8B-Instruct",
@@ -27,7 +30,8 @@ def test_it_names_every_input_and_whose_directory_it_is() -> None:
             "blockSize": 16,
             "blocksPerChunk": 16,
             "tensorParallelSize": 8,
-            "arguments": ["-pp=2"],
+            "arguments": ["-dcp=2"],
+            "variables": ["VLLM_KV_CACHE_LAYOUT=HND"],
         },
     }
 
@@ -35,8 +39,7 @@ def test_it_names_every_input_and_whose_directory_it_is() -> None:
 def test_another_size_of_chunks_is_another_directory() -> None:
     of = pool()
     served = of.spec.models[0]
-    assert fingerprint(served, 16) == fingerprint(served)
-    assert fingerprint(served, 32) != fingerprint(served)
+    assert fingerprint(served, 32) != fingerprint(served, BLOCKS)
     assert directory(of, served, 32).endswith(fingerprint(served, 32))
     assert descriptor(of, served, 32)["identity"]["blocksPerChunk"] == 32
     assert descriptor(of, served, 32)["fingerprint"] == fingerprint(served, 32)
@@ -50,6 +53,7 @@ _CHANGES = st.fixed_dictionaries(
         "kvCacheDtype": st.sampled_from(["auto", "fp8"]),
         "tensorParallelSize": st.sampled_from([1, 2]),
         "extraArgs": st.sampled_from([["--dtype=half"], ["--dtype", "half"], ["--enforce-eager"]]),
+        "env": st.sampled_from([[{"name": "VLLM_KV_CACHE_LAYOUT", "value": "HND"}], [{"name": "A"}]]),
         "replicas": st.integers(0, 3),
         "maxNumSeqs": st.integers(1, 9),
     },
@@ -68,8 +72,8 @@ def test_equal_identities_are_equal_fingerprints(
 
 def test_the_file_is_the_same_bytes_for_the_same_content() -> None:
     of = pool(models=[model(model="münchen/😀")])
-    written = text(descriptor(of, of.spec.models[0]))
-    assert written == text(dict(reversed(list(descriptor(of, of.spec.models[0]).items()))))
+    written = text(descriptor(of, of.spec.models[0], BLOCKS))
+    assert written == text(dict(reversed(list(descriptor(of, of.spec.models[0], BLOCKS).items()))))
     assert written.endswith("}\n")
     assert "münchen/😀" in written
-    assert json.loads(written) == descriptor(of, of.spec.models[0])
+    assert json.loads(written) == descriptor(of, of.spec.models[0], BLOCKS)

@@ -13,10 +13,11 @@ from unit.builders import model, pool
 from unit.tables import table
 
 LAYOUT_FLAGS: list[str] = data("engines")["versions"]["0.33"]["layoutFlags"]
+BLOCKS = 16
 
 
 def _print(**changes: Any) -> str:
-    return fingerprint(ServedModel.model_validate(model(**changes)))
+    return fingerprint(ServedModel.model_validate(model(**changes)), BLOCKS)
 
 
 def _with(*arguments: str) -> str:
@@ -32,12 +33,18 @@ CHANGES: dict[str, dict[str, Any]] = {
     "quantization": {"extraArgs": ["--quantization", "fp8"]},
     "another quantization": {"extraArgs": ["--quantization", "awq"]},
     "another type of the weights": {"extraArgs": ["--dtype=bfloat16"]},
-    "another block size": {"extraArgs": ["--block-size", "32"]},
+    "another block size": {"blockSize": 32},
     "pipeline stages": {"extraArgs": ["-pp", "2"]},
     "other model settings": {"extraArgs": ['--hf-overrides={"rope_theta": 1}']},
     "other model settings, key by key": {"extraArgs": ["--hf-overrides.rope_theta", "1"]},
     "another value of one key": {"extraArgs": ["--hf-overrides.rope_theta", "2"]},
+    "another order of a block's bytes": {"env": [{"name": "VLLM_KV_CACHE_LAYOUT", "value": "HND"}]},
+    "yet another order": {"env": [{"name": "VLLM_KV_CACHE_LAYOUT", "value": "NHD"}]},
+    "another runner": {"env": [{"name": "VLLM_USE_V2_MODEL_RUNNER", "value": "0"}]},
+    "layers of another type": {"extraArgs": ["--kv-cache-dtype-skip-layers", "0", "1"]},
+    "other layers of another type": {"extraArgs": ["--kv-cache-dtype-skip-layers", "0", "2"]},
     "another attention kernel": {"extraArgs": ["--attention-backend", "FLASHINFER"]},
+    "LMCache": {"engine": {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}},
 }
 
 
@@ -89,13 +96,23 @@ def test_a_flag_of_one_letter_counts_with_its_value_attached() -> None:
     assert _with("-qfp8", "--enforce-eager") == _with("-q=fp8") == _with("-q", "fp8")
 
 
+def test_a_flag_without_a_value_does_not_take_the_next_flag_for_one() -> None:
+    switch = "--disable-hybrid-kv-cache-manager"
+    assert _with(switch, "--seed=1") == _with(switch, "--seed=2") == _with("--seed=2", switch)
+
+
+def test_the_order_of_variables_does_not_count() -> None:
+    one, other = ({"name": name, "value": "1"} for name in ("VLLM_MLA_DISABLE", "VLLM_USE_V2_MODEL_RUNNER"))
+    assert _print(env=[one, other]) == _print(env=[other, one])
+
+
 def test_a_value_counts_the_same_behind_an_equals_sign_and_alone() -> None:
     assert _with("--dtype", "half") == _with("--dtype=half")
     assert _with("--hf_overrides", "{}") == _with("--hf-overrides={}")
 
 
 def test_the_order_of_different_flags_does_not_count() -> None:
-    assert _with("--dtype=half", "--block-size=32") == _with("--block-size=32", "--dtype=half")
+    assert _with("--dtype=half", "-pp=2") == _with("-pp=2", "--dtype=half")
 
 
 def test_of_a_flag_that_stands_twice_the_order_counts() -> None:
@@ -108,8 +125,21 @@ def test_a_flag_at_the_end_has_no_value() -> None:
 
 def test_a_directory_belongs_to_one_pool_and_model() -> None:
     of = pool(models=[model(), model(name="other", model="other/model")])
-    one, other = (directory(of, served) for served in of.spec.models)
+    one, other = (directory(of, served, BLOCKS) for served in of.spec.models)
     assert re.fullmatch(r"team-a/chat/[0-9a-f]{16}", one)
     assert one != other
-    assert directory(pool(metadata={"namespace": "team-b"}), of.spec.models[0]) != one
-    assert directory(pool(metadata={"name": "more"}), of.spec.models[0]) != one
+    assert directory(pool(metadata={"namespace": "team-b"}), of.spec.models[0], BLOCKS) != one
+    assert directory(pool(metadata={"name": "more"}), of.spec.models[0], BLOCKS) != one
+
+
+def test_the_version_of_lmcache_is_part_of_its_files() -> None:
+    of = ServedModel.model_validate(model(**CHANGES["LMCache"]))
+    assert of.engine.lmcache is not None
+    later = of.engine.lmcache.model_copy(update={"version": "0.6.0"})
+    engine = of.engine.model_copy(update={"lmcache": later})
+    assert fingerprint(of.model_copy(update={"engine": engine}), BLOCKS) != fingerprint(of, BLOCKS)
+
+
+def test_what_the_server_gets_is_no_part_of_its_files() -> None:
+    lmcache = {"version": "0.5.6", "cpu": 16, "memory": "64Gi"}
+    assert _print(engine={"backend": "LMCache", "lmcache": lmcache}) == _print(**CHANGES["LMCache"])

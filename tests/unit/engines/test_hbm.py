@@ -2,44 +2,79 @@
 
 import pytest
 
+from kvtier.api.v1alpha1.engine import VERSIONS
 from kvtier.data import table as data
-from kvtier.engines.hbm import Traits, verdict
+from kvtier.engines.hbm import Traits, caution, verdict
+from kvtier.engines.versions import facts_of
 from unit.tables import table
 
-H100, A100 = "nvidia-h100-80gb", "nvidia-tesla-a100"
+H100, A100, B200, T4 = "nvidia-h100-80gb", "nvidia-tesla-a100", "nvidia-b200", "nvidia-tesla-t4"
 PLAIN = Traits(latent=False, sparse=False, weights="bfloat16", fp8_scales=False)
 LATENT = Traits(latent=True, sparse=False, weights="bfloat16")
+SPARSE = Traits(latent=True, sparse=True)
+NO_KERNEL = "no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
+OTHER_TYPE = "is not: take another type, or leave it out"
 
 
 @table(
     "dtype, accelerator, model, says",
     {
-        "eight bits on an older GPU": (
+        "eight bits on a GPU that FlashInfer does not serve": (
+            "fp8",
+            T4,
+            PLAIN,
+            "kvCacheDtype fp8 needs a GPU of compute capability 8.0 or later, which nvidia-tesla-t4 (7.5) "
+            f"{OTHER_TYPE}",
+        ),
+        "eight bits for a latent on an older GPU": (
             "fp8",
             A100,
-            PLAIN,
-            "kvCacheDtype fp8 needs a GPU of compute capability 8.9 or later, which nvidia-tesla-a100 (8.0) is not: "
-            "use fp8_e5m2, or leave the type out",
+            LATENT,
+            "kvCacheDtype fp8 needs a GPU of compute capability 8.9 or later for latent attention (MLA), which "
+            f"nvidia-tesla-a100 (8.0) {OTHER_TYPE}",
         ),
-        "a latent has no kernel for e5m2": (
-            "fp8_e5m2",
+        "scales by token on an older GPU": (
+            "fp8_per_token_head",
+            A100,
+            PLAIN,
+            "kvCacheDtype fp8_per_token_head needs a GPU of compute capability 8.9 or later, which nvidia-tesla-a100 "
+            f"(8.0) {OTHER_TYPE}",
+        ),
+        "a search for scales anywhere but on Blackwell": (
+            "nvfp4_4over6",
+            H100,
+            PLAIN,
+            "kvCacheDtype nvfp4_4over6 needs a GPU of compute capability 10.0 to 10.9, which nvidia-h100-80gb (9.0) "
+            f"{OTHER_TYPE}",
+        ),
+        "nor on its smaller kin": (
+            "nvfp4_4over6",
+            "nvidia-rtx-pro-6000",
+            PLAIN,
+            "kvCacheDtype nvfp4_4over6 needs a GPU of compute capability 10.0 to 10.9, which nvidia-rtx-pro-6000 "
+            f"(12.0) {OTHER_TYPE}",
+        ),
+        "a type of another maker": (
+            "octave_k3v4",
+            H100,
+            PLAIN,
+            "kvCacheDtype octave_k3v4 is for AMD GPUs, and nvidia-h100-80gb is not one: leave the type out",
+        ),
+        "a latent has no kernel for e5m2": ("fp8_e5m2", H100, LATENT, f"kvCacheDtype fp8_e5m2: {NO_KERNEL}"),
+        "nor for nvfp4": ("nvfp4", B200, LATENT, f"kvCacheDtype nvfp4: {NO_KERNEL}"),
+        "nor for rotated keys": (
+            "turboquant_k8v4",
             H100,
             LATENT,
-            "kvCacheDtype fp8_e5m2: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8",
-        ),
-        "nor for nvfp4": (
-            "nvfp4",
-            "nvidia-b200",
-            LATENT,
-            "kvCacheDtype nvfp4 is not for models with latent attention (MLA): vLLM refuses it",
+            f"kvCacheDtype turboquant_k8v4: {NO_KERNEL}",
         ),
         "records need a latent": (
             "nvfp4_ds_mla",
-            "nvidia-b200",
+            B200,
             PLAIN,
             "kvCacheDtype nvfp4_ds_mla is a format of latent attention (MLA), which this model does not have",
         ),
-        "and one of them sparse attention": (
+        "and sparse attention": (
             "fp8_ds_mla",
             H100,
             LATENT,
@@ -47,9 +82,10 @@ LATENT = Traits(latent=True, sparse=False, weights="bfloat16")
         ),
         "e5m2 has no scales": (
             "fp8_e5m2",
-            A100,
+            H100,
             Traits(fp8_scales=True),
-            "kvCacheDtype fp8_e5m2 is not for checkpoints with scales of their own for an 8-bit cache: use fp8",
+            "kvCacheDtype fp8_e5m2 is not for checkpoints that are quantized to 8 bits or bring scales for such a "
+            "cache: use fp8",
         ),
         "another type of 16 bits than the model's": (
             "float16",
@@ -67,11 +103,15 @@ def test_it_refuses(dtype: str, accelerator: str, model: Traits, says: str) -> N
     "dtype, accelerator, model",
     {
         "eight bits from Ada on": ("fp8", "nvidia-l4", PLAIN),
+        "eight bits where FlashInfer serves them": ("fp8", A100, PLAIN),
         "e5m2 on an older GPU": ("fp8_e5m2", A100, PLAIN),
-        "sparse attention in records": ("fp8_ds_mla", H100, Traits(latent=True, sparse=True)),
+        "sparse attention in records": ("fp8_ds_mla", H100, SPARSE),
+        "sparse attention in smaller records, on Blackwell": ("nvfp4_ds_mla", B200, SPARSE),
         "a latent in eight bits": ("fp8", H100, LATENT),
+        "rotated keys": ("turboquant_k8v4", A100, PLAIN),
         "the type of the model": ("bfloat16", H100, PLAIN),
         "a GPU that is not in the table": ("fp8", "nvidia-next", PLAIN),
+        "a type of another maker, on its own": ("octave_k3v4", "amd-instinct-mi300x", PLAIN),
         "a model that nothing is known of": ("fp8_e5m2", H100, Traits()),
     },
 )
@@ -82,3 +122,17 @@ def test_it_lets_pass(dtype: str, accelerator: str, model: Traits) -> None:
 @pytest.mark.parametrize("accelerator", data("accelerators")["capability"])
 def test_a_type_that_is_left_out_always_passes(accelerator: str) -> None:
     assert verdict("auto", accelerator, LATENT) is None
+    assert caution("auto", accelerator) is None
+
+
+@pytest.mark.parametrize("dtype", ["fp8", "fp8_e4m3", "fp8_e5m2"])
+def test_eight_bits_on_an_older_gpu_are_not_sure_to_serve(dtype: str) -> None:
+    assert caution(dtype, A100) is not None
+    assert caution(dtype, "nvidia-l4") is None
+    assert caution(dtype, "nvidia-next") is None
+
+
+def test_only_types_that_some_version_knows_have_rules() -> None:
+    known = {dtype for version in VERSIONS for dtype in facts_of(version).kv_cache_dtypes}
+    rules = data("kv_dtypes")
+    assert {*rules["dtypes"], *rules["gpus"], *rules["otherMakers"], *rules["forLatents"]} <= known

@@ -3,13 +3,22 @@
 import json
 from typing import Any
 
-from kvtier.api.quantities import GIB
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.data import table as data
-from kvtier.engines.lmcache import fault, server_argv, transfer_config
+from kvtier.engines.fingerprint import directory
+from kvtier.engines.lmcache import expandable, fault, server_argv, transfer_config
+from unit.builders import model, pool
 from unit.tables import table
 
-SSD, LUSTRE = "/kv/ssd/team-a/chat/0123456789abcdef", "/kv/lustre/team-a/chat/0123456789abcdef"
+BLOCKS = 16
+ENGINE = {"backend": "LMCache", "lmcache": {"version": "0.5.6", "cpu": 6}}
+SSD = {"localSSD": {"capacity": "1000Gi"}}
+POOL = pool(tiers=SSD, models=[model(engine=ENGINE)])
 KNOWN = data("lmcache")["versions"]["0.5.6"]
+
+
+def _line(of: KVCachePool = POOL, with_lustre: bool = True, blocks: int = BLOCKS) -> list[str]:
+    return server_argv(of, of.spec.models[0], with_lustre, blocks)
 
 
 def _adapters(line: list[str]) -> list[dict[str, Any]]:
@@ -17,7 +26,7 @@ def _adapters(line: list[str]) -> list[dict[str, Any]]:
 
 
 def test_the_command_line_is_a_list_of_arguments() -> None:
-    assert server_argv("0.5.6", 100 * GIB, None, 0, None) == [
+    assert _line(pool(models=[model(engine=ENGINE)]), with_lustre=False) == [
         "lmcache",
         "server",
         "--no-l1-use-lazy",
@@ -25,64 +34,86 @@ def test_the_command_line_is_a_list_of_arguments() -> None:
         "--port=5555",
         "--http-host=0.0.0.0",
         "--http-port=8080",
+        "--max-workers=6",
         "--chunk-size=256",
         "--hash-algorithm=blake3",
         "--supported-transfer-mode=engine_driven",
-        "--shm-name=kvtier",
+        "--shm-name=lmcache_l1_pool_kvtier",
         "--l1-size-gb=100.0",
         "--eviction-policy=LRU",
         "--eviction-trigger-watermark=0.8",
         "--eviction-ratio=0.1",
+        "--l2-prefetch-policy=retain",
     ]
 
 
 @table(
-    "ssd, lustre, paths",
+    "block_size, blocks, tokens",
     {
-        "without lower tiers": (None, None, []),
-        "with Local SSD": (SSD, None, [SSD]),
-        "with Lustre": (None, LUSTRE, [LUSTRE]),
-        "Local SSD is looked at before Lustre": (SSD, LUSTRE, [SSD, LUSTRE]),
+        "blocks of the usual size": (None, 16, 256),
+        "blocks of a size of their own": (64, 16, 1024),
+        "more blocks": (None, 64, 1024),
     },
 )
-def test_lower_tiers(ssd: str | None, lustre: str | None, paths: list[str]) -> None:
-    adapters = _adapters(server_argv("0.5.6", GIB, ssd, 1000 * GIB, lustre))
-    assert [adapter["base_path"] for adapter in adapters] == paths
-    assert {adapter["type"] for adapter in adapters} <= {"fs_native"}
+def test_a_chunk_is_whole_blocks(block_size: int | None, blocks: int, tokens: int) -> None:
+    of = pool(models=[model(engine=ENGINE, blockSize=block_size)])
+    assert f"--chunk-size={tokens}" in _line(of, blocks=blocks)
+
+
+@table(
+    "tiers, with_lustre, roots",
+    {
+        "without lower tiers": ({}, False, []),
+        "with Local SSD": (SSD, False, ["/kv/ssd"]),
+        "with Lustre": ({}, True, ["/kv/lustre"]),
+        "Local SSD is looked at before Lustre": (SSD, True, ["/kv/ssd", "/kv/lustre"]),
+    },
+)
+def test_lower_tiers_are_directories_of_the_models_own(
+    tiers: dict[str, Any], with_lustre: bool, roots: list[str]
+) -> None:
+    of = pool(tiers=tiers, models=[model(engine=ENGINE)])
+    adapters = _adapters(_line(of, with_lustre))
+    own = directory(of, of.spec.models[0], BLOCKS)
+    assert [adapter["base_path"] for adapter in adapters] == [f"{root}/{own}" for root in roots]
+    assert {(adapter["type"], adapter["num_workers"]) for adapter in adapters} <= {("fs_native", 6)}
 
 
 def test_a_capacity_always_comes_with_the_eviction_that_keeps_it() -> None:
-    ssd, lustre = _adapters(server_argv("0.5.6", GIB, SSD, 1000 * GIB, LUSTRE))
+    ssd, lustre = _adapters(_line())
     assert ssd["max_capacity_gb"] == 1000
     assert ssd["eviction"] == {"eviction_policy": "LRU", "trigger_watermark": 0.8, "eviction_ratio": 0.1}
     assert not {"max_capacity_gb", "eviction"} & set(lustre), "no server can keep what several share"
 
 
 def test_pods_that_share_a_directory_have_temporary_files_of_their_own() -> None:
-    ssd, lustre = _adapters(server_argv("0.5.6", GIB, SSD, 1000 * GIB, LUSTRE))
+    ssd, lustre = _adapters(_line())
     assert lustre["relative_tmp_dir"] == "tmp-$(POD_NAME)"
     assert "relative_tmp_dir" not in ssd
 
 
+def test_only_the_adapter_of_lustre_is_for_kubernetes_to_expand() -> None:
+    assert [one for one in _line() if expandable(one)] == [one for one in _line() if "/kv/lustre" in one]
+
+
 def test_only_flags_and_keys_of_the_table_are_rendered() -> None:
-    line = server_argv("0.5.6", GIB, SSD, 1000 * GIB, LUSTRE)
-    assert {one.partition("=")[0] for one in line[2:]} == set(KNOWN["serverFlags"])
+    assert {one.partition("=")[0] for one in _line()[2:]} == set(KNOWN["serverFlags"])
     keys = KNOWN["adapters"]["fs_native"]
-    for adapter in _adapters(line):
+    for adapter in _adapters(_line()):
         assert set(keys["required"]) <= set(adapter) <= {*keys["required"], *keys["optional"]}
     assert set(transfer_config("0.5.6")["kv_connector_extra_config"]) <= set(KNOWN["connectorKeys"])
 
 
 def test_engine_and_server_agree_on_how_blocks_move_and_where() -> None:
-    line, config = server_argv("0.5.6", GIB, None, 0, None), transfer_config("0.5.6")
+    config = transfer_config("0.5.6")
     extra = config.pop("kv_connector_extra_config")
     assert config == {
         "kv_connector": "LMCacheMPConnector",
         "kv_role": "kv_both",
         "kv_load_failure_policy": "recompute",
     }
-    assert f"--supported-transfer-mode={extra['lmcache.mp.mp_transfer_mode']}" in line
-    assert f"--port={extra['lmcache.mp.port']}" in line
+    assert f"--supported-transfer-mode={extra['lmcache.mp.mp_transfer_mode']}" in _line()
+    assert f"--port={extra['lmcache.mp.port']}" in _line()
     assert extra["lmcache.mp.host"] == "tcp://127.0.0.1"
 
 

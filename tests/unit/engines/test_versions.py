@@ -4,7 +4,7 @@ import pytest
 
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.api.v1alpha1.engine import VERSIONS
-from kvtier.engines.versions import facts, facts_of, known_versions
+from kvtier.engines.versions import facts, facts_of
 from unit.builders import model
 
 
@@ -14,7 +14,7 @@ def test_every_version_that_can_be_chosen_is_known(version: str) -> None:
     assert known == facts_of(version)
 
 
-@pytest.mark.parametrize("version", known_versions())
+@pytest.mark.parametrize("version", VERSIONS)
 def test_every_version_has_all_its_facts(version: str) -> None:
     known = facts_of(version)
     assert known.version == version
@@ -23,6 +23,7 @@ def test_every_version_has_all_its_facts(version: str) -> None:
     assert min(known.block_size, known.blocks_per_chunk, known.startup_seconds) > 0
     assert {"fs", "obj"} <= set(known.secondary_tiers)
     assert set(known.layout_flags) & set(known.geometry_flags)
+    assert all(name.startswith("VLLM_") for name in known.layout_variables)
     assert known.eviction_safe
 
 

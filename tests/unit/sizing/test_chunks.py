@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.data import table as data
-from kvtier.sizing.chunks import Chunk, chunk, chunks_fit, described
+from kvtier.sizing.chunks import Chunk, chunks_fit, cut, described, suited
 from kvtier.sizing.geometry import Geometry, Group, geometry
 from kvtier.sizing.models import cached, config_of
 from unit.tables import table
@@ -55,7 +55,7 @@ def _of(model: str, gpus: int = 1, dtype: str = "auto") -> Geometry:
     },
 )
 def test_a_chunk_of(geometry: Geometry | None, shared: bool, found: Chunk) -> None:
-    assert chunk(geometry, usual=16, shared=shared) == found
+    assert cut(geometry, suited(geometry, usual=16, shared=shared)) == found
 
 
 @pytest.mark.parametrize("model", data("models")["models"])
@@ -66,7 +66,8 @@ def test_files_on_a_shared_tier_are_large_or_stand_for_as_many_tokens_as_they_ma
     config = config_of(model)
     assert config is not None
     known = cached(config, "auto", gpus)
-    found = chunk(geometry(known, gpus) if known else None, usual=16, shared=True)
+    of = geometry(known, gpus) if known else None
+    found = cut(of, suited(of, usual=16, shared=True))
     assert not found.small() or (found.tokens or 0) * 2 > 2048
 
 
@@ -75,30 +76,37 @@ def test_files_on_a_shared_tier_are_large_or_stand_for_as_many_tokens_as_they_ma
 )
 def test_it_always_comes_to_an_end(tokens: int, size: int, copies: int, shared: bool) -> None:
     of = Geometry((Group("Full", 1, tokens),), size, copies)
-    found = chunk(of, usual=16, shared=shared)
+    found = cut(of, suited(of, usual=16, shared=shared))
     assert found.blocks >= 1
     assert found.tokens == found.blocks * tokens
     assert found.blocks == 1 or found.tokens <= 2048
 
 
 @table(
-    "found, text",
+    "found, shared, text",
     {
-        "what it stands for": (Chunk(16, 32 * MIB, 256), "chunks of 256 tokens in files of 32Mi"),
+        "what it stands for": (Chunk(16, 32 * MIB, 256), True, "chunks of 256 tokens in files of 32Mi"),
         "that files are small": (
             Chunk(16, 6 * MIB, 2048),
+            True,
             "chunks of 2048 tokens in files of 6Mi, less than the 16Mi that a shared tier likes",
+        ),
+        "nothing of that where nobody shares them": (
+            Chunk(16, 6 * MIB, 256),
+            False,
+            "chunks of 256 tokens in files of 6Mi",
         ),
         "that nothing is known": (
             Chunk(16),
+            True,
             "chunks of 16 blocks, of a model whose size in the cache kvtier does not know",
         ),
     },
 )
-def test_it_says(found: Chunk, text: str) -> None:
-    assert described(found) == text
+def test_it_says(found: Chunk, shared: bool, text: str) -> None:
+    assert described(found, shared) == text
 
 
 def test_a_cpu_tier_holds_whole_chunks() -> None:
     of = _of("meta-llama/Llama-3.3-70B-Instruct", 8)
-    assert chunks_fit(of, chunk(of, 16, shared=True), 100 << 30) == 1280
+    assert chunks_fit(of, cut(of, 16), 100 << 30) == 1280

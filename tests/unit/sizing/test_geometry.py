@@ -18,7 +18,8 @@ VLLM = yaml.safe_load(Path(__file__).with_name("vllm_0_33.yaml").read_text(encod
 LETTERS = {"W": "sliding_attention", "F": "full_attention"}
 
 
-def _config(name: str) -> Config:
+def config_named(name: str) -> Config:
+    """The config.json of a row of the table."""
     inline = VLLM["configs"].get(name)
     if inline is None:
         known = config_of(name)
@@ -29,7 +30,7 @@ def _config(name: str) -> Config:
 
 
 def _of(name: str, dtype: str, gpus: int, block: int = 16) -> Geometry:
-    found = cached(_config(name), dtype, gpus)
+    found = cached(config_named(name), dtype, gpus)
     assert found is not None
     return geometry(found, gpus, block)
 

@@ -17,7 +17,7 @@ def test_gke_keeps_a_share_that_gets_smaller() -> None:
 
 
 def test_a_machine_type_that_is_not_in_the_table_is_not_known() -> None:
-    assert allocatable_memory("a2-highgpu-1g") is None
+    assert allocatable_memory("n2-standard-4") is None
     assert allocatable_memory(None) is None
 
 

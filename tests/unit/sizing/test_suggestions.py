@@ -26,8 +26,8 @@ def test_eight_bits_hold_twice_as_many_sequences_in_the_same_memory() -> None:
     assert found is not None
     assert (found.max_num_seqs, found.max_num_batched_tokens) == (256, 8192)
     assert found.why == (
-        "kvCacheDtype fp8 takes 20480 bytes per token and GPU instead of 40960, so what held 128 sequences holds 256: "
-        "maxNumSeqs may rise to 256; maxNumBatchedTokens 8192 can stay"
+        "kvCacheDtype fp8 takes 20480 bytes per token and GPU where auto takes 40960, so 256 sequences fit where 128 "
+        "of auto do; maxNumBatchedTokens 8192 can stay"
     )
 
 
@@ -42,6 +42,13 @@ def test_a_step_needs_a_token_for_each_sequence() -> None:
     assert found is not None
     assert found.max_num_batched_tokens == 256
     assert "must rise from 200 to 256" in found.why
+
+
+def test_nothing_is_said_of_tokens_in_a_step_that_vllm_chooses() -> None:
+    found = from_dtype(_of(LARGE), _of(LARGE, "fp8"), "fp8", seqs=128, batched=None)
+    assert found is not None
+    assert found.max_num_batched_tokens is None
+    assert found.why.endswith("so 256 sequences fit where 128 of auto do")
 
 
 @pytest.mark.parametrize("model", ["openai/gpt-oss-120b", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"])

@@ -1,0 +1,66 @@
+"""Settings that vLLM takes by themselves, and that do not work with what kvtier renders (`data/engines.yaml`)."""
+
+from typing import Any
+
+from kvtier.api.v1alpha1 import ServedModel
+from kvtier.api.v1alpha1.flags import given
+from kvtier.data import table
+from kvtier.engines.versions import facts
+
+_CHUNKED = ("--enable-chunked-prefill", "--no-enable-chunked-prefill")
+
+
+def conflict(model: ServedModel, tiered: bool) -> str | None:
+    """What of extraArgs and env cannot stay, what it collides with, and what to do; None if nothing does.
+
+    `tiered` is whether the engine has a CPU tier, which makes it one with a KV connector.
+    """
+    rows = (row for row in table("engines")["conflicts"] if tiered or not row.get("tiered"))
+    found = (_collision(row, model) for row in rows)
+    return next((text for text in found if text), None) or _whole_prompts(model) or _unseen_layout(model)
+
+
+def _collision(row: dict[str, Any], model: ServedModel) -> str | None:
+    seen = _flag(row, model) if "flags" in row else _variable(row, model)
+    if seen is None or given(model.extra_args, row.get("unless", ())):
+        return None
+    return f"{seen} does not go together with {row['with']}: {row['remedy']}"
+
+
+def _flag(row: dict[str, Any], model: ServedModel) -> str | None:
+    for one in given(model.extra_args, row["flags"]):
+        if "above" not in row:
+            return f"{one.flag} of extraArgs"
+        if one.value.isdecimal() and int(one.value) > row["above"]:
+            return f"{one.flag} {one.value} of extraArgs"
+    return None
+
+
+def _variable(row: dict[str, Any], model: ServedModel) -> str | None:
+    named = [one for one in model.env if one.name == row["variable"] and row["contains"] in (one.value or "")]
+    return f"{row['variable']}={named[0].value} of env" if named else None
+
+
+def _whole_prompts(model: ServedModel) -> str | None:
+    """Without chunked prefill a whole prompt has to fit into one step (vllm/config/scheduler.py)."""
+    switches = given(model.extra_args, _CHUNKED)
+    batched, longest = model.max_num_batched_tokens, model.max_model_len
+    if not switches or not switches[-1].flag.startswith("--no-") or batched is None or longest is None:
+        return None
+    if batched >= longest:
+        return None
+    return (
+        f"{switches[-1].flag} of extraArgs does not go together with maxNumBatchedTokens {batched} and maxModelLen "
+        f"{longest}, as a prompt of that length does not fit into one step: leave it out, or raise maxNumBatchedTokens"
+    )
+
+
+def _unseen_layout(model: ServedModel) -> str | None:
+    """What decides the cache directory has to be known when it is named."""
+    known = facts(model).layout_variables
+    name = next((one.name for one in model.env if one.name in known and one.value_from), None)
+    if name is None:
+        return None
+    return (
+        f"{name} of env changes the bytes of cached blocks, so kvtier has to see its value: give it as value"
+    )
