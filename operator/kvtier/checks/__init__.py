@@ -4,11 +4,15 @@ from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import (
     capacity,
+    cpu_tier,
     credentials,
+    engine,
     filesystem,
     gke_version,
+    kv_dtype,
     local_ssd,
     lustre_driver,
+    model_config,
     network,
     node_image,
     port,
@@ -26,6 +30,10 @@ CHECKS = (
     filesystem.check,
     capacity.check,
     local_ssd.check,
+    cpu_tier.check,
+    engine.check,
+    kv_dtype.check,
+    model_config.check,
     credentials.check,
 )
 

@@ -1,7 +1,7 @@
 """The nodes that a pool's engines could run on, as the checks see them."""
 
 from kvtier.api.placement import fits
-from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.facts import versions
 from kvtier.facts.model import Facts, Node
 from kvtier.facts.versions import GKEVersion
@@ -10,6 +10,11 @@ from kvtier.facts.versions import GKEVersion
 def candidates(pool: KVCachePool, facts: Facts) -> list[Node]:
     """Nodes with the labels and in a zone that the pool asks for."""
     return [node for node in facts.cluster.nodes if fits(pool, node.labels)]
+
+
+def pods_per_node(pool: KVCachePool, model: ServedModel) -> int:
+    """Most Pods of a model that one node can hold, by GPUs."""
+    return pool.spec.node_pool.accelerator.count // model.tensor_parallel_size
 
 
 def names(nodes: list[Node], limit: int = 3) -> str:

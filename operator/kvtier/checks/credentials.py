@@ -1,31 +1,38 @@
-"""CredentialsPresent: the Secrets that the models name exist and have their key."""
+"""CredentialsPresent: the Secrets and ConfigMaps that Pods need exist and have their keys."""
+
+from collections.abc import Collection
 
 from kvtier.api.conditions import CREDENTIALS_PRESENT, Condition, false, true, unknown
+from kvtier.api.keys import NeededKey, needed_keys
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Facts
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
-    """Only names and keys are looked at, never values."""
+    """Only names and keys are looked at, never values. A Pod that lacks one of them never starts."""
     unread = []
-    for model in pool.spec.models:
-        if model.token_secret_ref is None:
-            continue
-        name, key = model.token_secret_ref.name, model.token_secret_ref.key
-        keys = facts.secrets.keys.get(name)
+    for needed in needed_keys(pool):
+        keys = _keys(needed, facts)
         if keys is None:
-            unread.append(name)
-        elif key not in keys:
+            unread.append(needed)
+        elif needed.key not in keys:
             return false(
                 CREDENTIALS_PRESENT,
-                "SecretMissing",
-                f"model {model.name}: Secret {name} has no key {key}. Create it with kubectl -n {pool.namespace} "
-                f"create secret generic {name} --from-literal={key}=TOKEN",
+                f"{needed.kind}Missing",
+                f"{needed.by}: {needed.kind} {needed.name} has no key {needed.key}. Create it with kubectl -n "
+                f"{pool.namespace} create {needed.create}",
             )
     if unread:
+        kind = unread[0].kind
         return unknown(
             CREDENTIALS_PRESENT,
             "NotReadable",
-            f"Secret {unread[0]} could not be read: grant kvtier get on secrets to have it checked",
+            f"{kind} {unread[0].name} could not be read: grant kvtier get on {kind.lower()}s to have it checked",
         )
-    return true(CREDENTIALS_PRESENT, "Present", "every Secret that a model names has its key")
+    return true(CREDENTIALS_PRESENT, "Present", "every Secret and ConfigMap that Pods need has its keys")
+
+
+def _keys(needed: NeededKey, facts: Facts) -> Collection[str] | None:
+    """The keys of the object, none where it does not exist, None where that is not known."""
+    known = facts.secrets.keys if needed.kind == "Secret" else facts.config_maps.data
+    return known.get(needed.name)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from kvtier.api.conditions import LOCAL_SSD_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.candidates import candidates
+from kvtier.checks.candidates import candidates, pods_per_node
 from kvtier.data import table
 from kvtier.facts.model import Facts
 
@@ -46,16 +46,11 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     return _room(pool, *_allocatable(pool, facts, disks.count))
 
 
-def pods_per_node(pool: KVCachePool) -> int:
-    """Most Pods of the pool that one node can hold, by GPUs."""
-    smallest = min(model.tensor_parallel_size for model in pool.spec.models)
-    return pool.spec.node_pool.accelerator.count // smallest
-
-
 def _room(pool: KVCachePool, allocatable: int, whose: str) -> Condition:
     """An emptyDir is charged with all that its Pods hold on the node's disks, and its Pods are evicted for it."""
-    tier, pods = pool.spec.tiers.local_ssd, pods_per_node(pool)
+    tier = pool.spec.tiers.local_ssd
     assert tier is not None
+    pods = max(pods_per_node(pool, model) for model in pool.spec.models)
     beside = table("machine_types")["besideGibPerGPU"] * pool.spec.node_pool.accelerator.count * GIB
     wants = f"{pods} x {tier.capacity} and {gib(beside)} beside it (model weights, logs)"
     if pods * tier.capacity.bytes + beside > allocatable:

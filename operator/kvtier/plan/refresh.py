@@ -1,11 +1,12 @@
 """When to look again at what no watch tells about."""
 
-from kvtier.api.conditions import CREDENTIALS_PRESENT, NETWORK_MATCHED, PORT_MATCHED
+from kvtier.api.conditions import CREDENTIALS_PRESENT, MODEL_CONFIG_VALID, NETWORK_MATCHED, PORT_MATCHED
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Facts
 from kvtier.plan.model import Checks, soonest
 
-_SECRET_SECONDS = 10.0
+_NAMED = (CREDENTIALS_PRESENT, MODEL_CONFIG_VALID)
+_MISSING_SECONDS = 10.0
 _GKE_SECONDS = 300.0
 _GKE_WAITING_SECONDS = 60.0
 _LUSTRE_SECONDS = 300.0
@@ -16,10 +17,11 @@ _LUSTRE_OPERATION_SECONDS = 15.0
 def refresh_after(pool: KVCachePool, checks: Checks, facts: Facts) -> float | None:
     """Seconds until unwatched facts are read again, None when there are none.
 
-    Secrets are read only while one is missing: a token that is there is the kubelet's business.
+    Secrets and ConfigMaps are read only while one is missing: a token that is there is the kubelet's business, and
+    the sizes of a model do not change.
     """
-    if checks[CREDENTIALS_PRESENT].status == "False":
-        return _SECRET_SECONDS
+    if any(checks[type_].status == "False" for type_ in _NAMED):
+        return _MISSING_SECONDS
     return soonest(_gke(pool, checks), _lustre(pool, facts))
 
 

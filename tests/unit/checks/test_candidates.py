@@ -3,8 +3,9 @@
 import pytest
 
 from kvtier.api.placement import ZONE
-from kvtier.checks.candidates import candidates, names
-from unit.builders import facts, node, pool
+from kvtier.checks.candidates import candidates, names, pods_per_node
+from unit.builders import facts, model, node, pool
+from unit.tables import table
 
 POOL = pool()
 
@@ -12,6 +13,19 @@ POOL = pool()
 def test_candidates_are_the_nodes_that_engines_could_run_on() -> None:
     fitting, far = node(POOL, "near"), node(POOL, "far", labels={ZONE: "us-east1-b"})
     assert candidates(POOL, facts(far, fitting)) == [fitting]
+
+
+@table(
+    "gpus, pods",
+    {
+        "a Pod with all GPUs is alone": (8, 1),
+        "others share a node": (2, 4),
+        "GPUs that are left over make no Pod": (3, 2),
+    },
+)
+def test_pods_per_node(gpus: int, pods: int) -> None:
+    of = pool(models=[model(tensorParallelSize=gpus)])
+    assert pods_per_node(of, of.spec.models[0]) == pods
 
 
 @pytest.mark.parametrize(

@@ -26,6 +26,10 @@ def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:
         conditions.FILESYSTEM_UNIQUE,
         conditions.CAPACITY_VALID,
         conditions.LOCAL_SSD_SUPPORTED,
+        conditions.CPU_TIER_FITS,
+        conditions.ENGINE_SUPPORTED,
+        conditions.KV_CACHE_DTYPE_SUPPORTED,
+        conditions.MODEL_CONFIG_VALID,
         conditions.CREDENTIALS_PRESENT,
     ]
     assert all(condition.type == type_ for type_, condition in found.items())

@@ -2,7 +2,7 @@
 
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.local_ssd import check, pods_per_node
+from kvtier.checks.local_ssd import check
 from kvtier.facts.model import Facts
 from unit.builders import facts, model, node, pool
 from unit.tables import table
@@ -42,6 +42,10 @@ def _pool(
         "Pods that share a node share its disks": (
             _pool("1280Gi", "a3-highgpu-8g", None, 2),
             ("False", "TooLarge", "4 x 1280Gi and 136Gi beside it"),
+        ),
+        "of several models, the smallest Pods count": (
+            _pool("1280Gi", "a3-highgpu-8g", None, 8, 2),
+            ("False", "TooLarge", "4 x 1280Gi"),
         ),
         "the message divides them": (
             _pool("1Ti", "a3-highgpu-8g", None, 1),
@@ -147,15 +151,3 @@ def _on(*allocatable: int) -> Facts:
 )
 def test_local_ssd_of_nodes(capacity: str, seen: Facts, verdict: tuple[str, str, str]) -> None:
     assert_verdict(check(_pool(capacity, "a3-highgpu-8g"), seen), "LocalSSDSupported", *verdict)
-
-
-@table(
-    "of, pods",
-    {
-        "a Pod with all GPUs is alone": (_pool("1Ti", "a3-highgpu-8g", None, 8), 1),
-        "the smallest model counts": (_pool("1Ti", "a3-highgpu-8g", None, 8, 2), 4),
-        "GPUs that are left over make no Pod": (_pool("1Ti", "a3-highgpu-8g", None, 3), 2),
-    },
-)
-def test_pods_per_node(of: KVCachePool, pods: int) -> None:
-    assert pods_per_node(of) == pods

@@ -28,5 +28,17 @@ def test_only_the_prerequisites_that_are_asked_about_block() -> None:
     assert blockers(found, gates.NODES, False) == []
 
 
+def test_what_engines_would_not_start_with_keeps_them_from_starting() -> None:
+    assert set(gates.SPEC_FAULTS) < set(gates.ENGINES)
+
+
+def test_a_missing_document_or_secret_does_not_freeze_engines_that_run() -> None:
+    assert set(gates.ENGINES) - set(gates.SPEC_FAULTS) == {"ModelConfigValid", "CredentialsPresent"}
+
+
+def test_no_nodes_are_made_that_are_too_small() -> None:
+    assert set(gates.NODES) == {"LocalSSDSupported", "CPUTierFits"}
+
+
 def test_engines_that_mount_lustre_need_all_that_engines_need() -> None:
     assert set(gates.ENGINES) < set(gates.ENGINES_ON_LUSTRE)

@@ -18,6 +18,8 @@ NAMED = {"cluster": {"project": "p1", "location": "us-central1", "name": "c1"}}
         "a pool that asks nobody waits for events": ({}, {}, None),
         "a missing Secret is looked for soon": ({}, {"CredentialsPresent": "False"}, 10.0),
         "a missing Secret comes before the GKE API": (NAMED, {"CredentialsPresent": "False"}, 10.0),
+        "a missing ConfigMap is looked for soon": ({}, {"ModelConfigValid": "False"}, 10.0),
+        "one that cannot be read is not waited for": ({}, {"ModelConfigValid": "Unknown"}, None),
         "the GKE API is asked every few minutes": (NAMED, {}, 300.0),
         "it is asked sooner while it has no answer": (NAMED, {"NetworkMatched": "Unknown"}, 60.0),
         "it is asked sooner while the answer is no": (NAMED, {"NetworkMatched": "False"}, 60.0),

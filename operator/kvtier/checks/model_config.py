@@ -1,0 +1,52 @@
+"""ModelConfigValid: the config.json that a model names is there and is one, and what kvtier makes of it."""
+
+import math
+
+from kvtier.api.conditions import MODEL_CONFIG_VALID, Condition, false, true, unknown
+from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.api.v1alpha1.flags import given
+from kvtier.engines import versions
+from kvtier.facts.model import Facts
+from kvtier.sizing.documents import Document, model_document
+from kvtier.sizing.served import known_config, served_geometry
+
+
+def check(pool: KVCachePool, facts: Facts) -> Condition:
+    """A model that kvtier does not understand is served all the same, with the usual sizes and without numbers."""
+    documents = {model.name: model_document(model, facts.config_maps) for model in pool.spec.models}
+    for name, document in documents.items():
+        if document.fault:
+            return false(MODEL_CONFIG_VALID, "NotUsable", f"model {name}: {document.fault}")
+    unread = [model for model in pool.spec.models if documents[model.name].unread]
+    if unread:
+        return unknown(
+            MODEL_CONFIG_VALID,
+            "NotReadable",
+            f"model {unread[0].name}: its ConfigMap could not be read: grant kvtier get on configmaps",
+        )
+    told = {model.name: _size(model, documents[model.name]) for model in pool.spec.models}
+    reason = "NotKnown" if None in told.values() else "Known"
+    said = (
+        f"model {model.name}: {told[model.name] or _unknown(model, documents[model.name])}"
+        for model in pool.spec.models
+    )
+    return true(MODEL_CONFIG_VALID, reason, "; ".join(said))
+
+
+def _size(model: ServedModel, document: Document) -> str | None:
+    """Bytes per token in a tier, at most; None where kvtier cannot tell."""
+    found = served_geometry(model, versions.facts(model).geometry_flags, document)
+    return f"{math.ceil(found.tier_token_bytes())} bytes per token" if found else None
+
+
+def _unknown(model: ServedModel, document: Document) -> str:
+    changed = given(model.extra_args, versions.facts(model).geometry_flags)
+    if known_config(model, document) is None:
+        named = f"{model.model} at revision {model.revision}" if model.revision else model.model
+        return f"no numbers, as kvtier does not know {named}: give modelConfigFrom"
+    if changed:
+        return f"no numbers, as {changed[0].flag} of extraArgs may change what is cached"
+    return (
+        f"no numbers, as kvtier does not know how such a model is cached as {model.kv_cache_dtype} on "
+        f"{model.tensor_parallel_size} GPUs"
+    )

@@ -1,0 +1,135 @@
+"""What engines cannot start with, on a real control plane: none is made, and one that runs stays as it is."""
+
+import base64
+import json
+from typing import Any
+
+import pytest
+
+from integration.own_nodes import Nodes
+from testbed.kube import Kube
+from testbed.pools import Pools
+from testbed.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+DEPLOYMENT = ("apps/v1", "Deployment")
+CONFIDENTIAL = "cloud.google.com/gke-confidential-nodes-instance-type"
+LLAMA = {
+    "model_type": "llama",
+    "num_hidden_layers": 32,
+    "hidden_size": 4096,
+    "num_attention_heads": 32,
+    "num_key_value_heads": 8,
+    "dtype": "bfloat16",
+}
+
+
+@pytest.fixture
+def nodes(kube: Kube, namespace: str) -> Nodes:
+    return Nodes(kube, namespace)
+
+
+def _make(kube: Kube, namespace: str, kind: str, name: str, **content: Any) -> None:
+    metadata = {"name": name, "namespace": namespace}
+    kube.create({"apiVersion": "v1", "kind": kind, "metadata": metadata, **content})
+
+
+def _generation(pools: Pools) -> int:
+    generation: int = pools.child(*DEPLOYMENT)["metadata"]["generation"]
+    return generation
+
+
+def test_too_large_a_cpu_tier_is_refused_with_the_numbers(pools: Pools) -> None:
+    pools.create("memory", tiers__cpu__capacity="1500Gi")
+    found = pools.wait("memory", "CPUTierFits", "False", "TooLarge")
+    assert "GKE leaves to Pods on a3-highgpu-8g 1827Gi" in found["message"]
+    assert "at most 1434Gi per Pod" in found["message"]
+    pools.wait("memory", "StorageReady")
+    assert pools.children(*DEPLOYMENT) == []
+    pools.patch("memory", {"tiers": {"cpu": {"capacity": "1434Gi"}}})
+    pools.wait("memory")
+
+
+def test_an_engine_that_runs_stays_as_it_is_when_too_small_a_node_joins(pools: Pools, nodes: Nodes) -> None:
+    nodes.add("large")
+    changes = {"tiers__cpu__capacity": "180Gi", "tiers__localSSD": None}
+    pools.create("grown", models__0__tensorParallelSize=1, **changes, **nodes.pool())
+    pools.wait("grown")
+    before = _generation(pools)
+    small = nodes.add("small", machine="a3-highgpu-1g")
+    found = pools.wait("grown", "CPUTierFits", "False", "TooLarge")
+    assert f"node {small} has for Pods" in found["message"]
+    assert _generation(pools) == before
+    nodes.remove(small)
+    pools.wait("grown")
+    assert _generation(pools) == before
+
+
+def test_confidential_nodes_are_refused(pools: Pools, nodes: Nodes) -> None:
+    name = nodes.add("sealed", labels={**nodes.labels, CONFIDENTIAL: "TDX"})
+    pools.create("sealed", **nodes.pool())
+    found = pools.wait("sealed", "CPUTierFits", "False", "NotPinned")
+    assert name in found["message"]
+    assert pools.children(*DEPLOYMENT) == []
+
+
+def test_settings_that_cannot_work_are_refused_naming_both_sides(pools: Pools) -> None:
+    pools.create("settings", models__0__extraArgs=["--pipeline_parallel_size", "2"])
+    found = pools.wait("settings", "EngineSupported", "False", "ConflictingSettings")
+    assert "--pipeline-parallel-size 2 of extraArgs" in found["message"]
+    assert "tensorParallelSize" in found["message"]
+    assert pools.children(*DEPLOYMENT) == []
+    pools.create("fine", models__0__extraArgs=["--pipeline_parallel_size", "1"])
+    pools.wait("fine")
+
+
+def test_an_edit_that_engines_would_not_start_with_does_not_reach_them(pools: Pools) -> None:
+    created = pools.create("typed")
+    pools.wait("typed")
+    before, model = _generation(pools), created["spec"]["models"][0]
+    pools.patch("typed", {"models": [model | {"kvCacheDtype": "fp8_inc"}]})
+    found = pools.wait("typed", "KVCacheDtypeSupported", "False", "NotSupported")
+    assert "is for Intel Gaudi" in found["message"]
+    pools.wait("typed", "Ready", "False", "NotSupported")
+    assert _generation(pools) == before
+    pools.patch("typed", {"models": [model | {"kvCacheDtype": "fp8"}]})
+    pools.wait("typed")
+    assert _generation(pools) == before + 1
+
+
+def test_a_missing_pull_secret_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+    pools.create("pulled", models__0__engine={"imagePullSecrets": [{"name": "registry"}]})
+    found = pools.wait("pulled", "CredentialsPresent", "False", "SecretMissing")
+    assert "create secret docker-registry registry" in found["message"]
+    assert pools.children(*DEPLOYMENT) == []
+    data = {".dockerconfigjson": base64.b64encode(b'{"auths": {}}').decode()}
+    _make(kube, pools.namespace, "Secret", "registry", type="kubernetes.io/dockerconfigjson", data=data)
+    pools.wait("pulled")
+
+
+def test_a_variable_s_config_map_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+    reference = {"configMapKeyRef": {"name": "settings", "key": "level"}}
+    pools.create("variables", models__0__env=[{"name": "VLLM_LOGGING_LEVEL", "valueFrom": reference}])
+    found = pools.wait("variables", "CredentialsPresent", "False", "ConfigMapMissing")
+    assert "create configmap settings --from-literal=level=VALUE" in found["message"]
+    assert pools.children(*DEPLOYMENT) == []
+    _make(kube, pools.namespace, "ConfigMap", "settings", data={"level": "INFO"})
+    pools.wait("variables")
+
+
+def test_a_missing_document_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+    pools.create("known", models__0__modelConfigFrom={"configMapKeyRef": {"name": "configs"}})
+    found = pools.wait("known", "ModelConfigValid", "False", "NotUsable")
+    assert "kubectl create configmap configs" in found["message"]
+    assert pools.children(*DEPLOYMENT) == []
+    _make(kube, pools.namespace, "ConfigMap", "configs", data={"config.json": json.dumps(LLAMA)})
+    pools.wait("known")
+    assert "131072 bytes per token" in pools.condition("known", "ModelConfigValid")["message"]
+
+
+def test_a_model_that_nothing_is_known_of_is_served(pools: Pools) -> None:
+    pools.create("unknown", strict=False)
+    pools.wait("unknown", "ModelConfigValid", "True", "NotKnown")
+    pools.wait("unknown")
+    eventually(lambda: pools.children(*DEPLOYMENT))
