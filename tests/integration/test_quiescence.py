@@ -11,7 +11,7 @@ from testbed import gke, operator_process, population
 from testbed.operator_process import ROOT, USER
 from testbed.pools import API, Pools
 from testbed.rig import Rig, rig
-from testbed.samples import SAMPLES, prepare
+from testbed.samples import SAMPLES, furnish, prepare
 from testbed.waiting import eventually
 
 RESYNCS = 4
@@ -34,10 +34,7 @@ def samples(quiet: Rig) -> Pools:
     """All samples, applied as they are."""
     prepare(quiet.plane.lustre_api)
     pools = quiet.pools()
-    secret = {"name": "hf-token", "namespace": pools.namespace}
-    quiet.kube.create(
-        {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"token": "x"}}
-    )
+    furnish(quiet.kube, pools.namespace)
     population.add_node(quiet.kube, gke.NodeSpec("existing", "a3-highgpu-8g"))
     for path in SAMPLES:
         pool: Any = yaml.safe_load(path.read_text())

@@ -21,6 +21,7 @@ pytestmark = pytest.mark.usefixtures("operator")
 def test_there_is_a_sample_for_every_way_of_use() -> None:
     assert set(NAMES) >= {"long-document-chat", "two-models", "opportunistic", "minimal"}
     assert set(NAMES) >= {"existing-instance", "existing-by-hand", "dynamic-tier", "cloud-storage"}
+    assert set(NAMES) >= {"lmcache", "object-storage", "customised"}
 
 
 @pytest.fixture
@@ -33,8 +34,7 @@ def google(control_plane: Cluster) -> None:
 def test_a_sample_is_applied_strictly_and_becomes_ready(
     control_plane: Cluster, kube: Kube, pools: Pools, name: str
 ) -> None:
-    secret = {"name": "hf-token", "namespace": pools.namespace}
-    kube.create({"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"token": "hf_x"}})
+    samples.furnish(kube, pools.namespace)
     path = str(PATHS[name])
     control_plane.kubectl("-n", pools.namespace, "apply", "--validate=strict", "-f", path)
     pools.wait(name)

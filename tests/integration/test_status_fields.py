@@ -44,7 +44,7 @@ FULL = PoolStatus(
     phase="Provisioning",
     models_ready="0/1",
     tiers=[
-        TierStatus(name="cpu", phase="Configured", capacity="100Gi"),
+        TierStatus(name="cpu", phase="Configured", capacity="100Gi", tokens=1 << 60),
         TierStatus(
             name="lustre",
             phase="Importing",
@@ -57,7 +57,17 @@ FULL = PoolStatus(
         TierStatus(name="cloudStorage", phase="Importing"),
     ],
     operations=[CREATE, IMPORT],
-    models=[ModelStatus(name="chat", replicas=1)],
+    models=[
+        ModelStatus(
+            name="chat",
+            replicas=1,
+            fingerprint="0123456789abcdef",
+            blocks_per_chunk=64,
+            chunk="chunks of 1024 tokens in files of 24Mi",
+            bytes_per_token=49152,
+            suggestion="maxNumSeqs may rise",
+        )
+    ],
 )
 
 

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 
 from kvtier.api.names import (
+    ANNOTATION_APPLIED,
     ANNOTATION_POOL,
     FIELD_MANAGER,
     HANDOVER_MANAGER,
@@ -29,6 +30,7 @@ class Applier:
     def __init__(self, client: KubeClient, store: Store) -> None:
         self._client = client
         self._store = store
+        self._settled: dict[str, str] = {}
 
     async def carry_out(
         self, plan: Plan, namespace: str, live: Mapping[tuple[str, str], Object]
@@ -52,7 +54,7 @@ class Applier:
         return refused
 
     async def _apply(self, manifest: Manifest, live: Object | None) -> None:
-        if live is not None and satisfied(live, manifest):
+        if live is not None and (satisfied(live, manifest) or self._is_settled(live, manifest)):
             return
         resource = BY_KIND[manifest["kind"]]
         if live is None and not _is_amendment(manifest):
@@ -60,6 +62,16 @@ class Applier:
         written = await self._client.apply(resource, manifest)
         logger.info("applied %s %s", manifest["kind"], manifest["metadata"]["name"])
         self._store.put(manifest["kind"], written)
+        if live is not None and _version(written) == _version(live):
+            self._settled[written["metadata"]["uid"]] = _version(written)
+
+    def _is_settled(self, live: Object, manifest: Manifest) -> bool:
+        """Whether this very manifest was applied to this very object, and changed nothing.
+
+        What users add is applied as they wrote it, and the API server may keep that in other words: 1000m is 1.
+        """
+        same = _applied(live) is not None and _applied(live) == _applied(manifest)
+        return same and self._settled.get(live["metadata"]["uid"]) == _version(live)
 
     async def _refuse_to_take_over(self, resource: Resource, manifest: Manifest) -> None:
         """A forced apply would silently take over a namesake that somebody else made."""
@@ -77,6 +89,15 @@ class Applier:
         resource = BY_KIND[ref.kind]
         await self._client.delete(resource, namespace if resource.namespaced else None, ref.name, ref.uid)
         logger.info("deleted %s %s", ref.kind, ref.name)
+
+
+def _version(obj: Object) -> str:
+    return str(obj["metadata"].get("resourceVersion", ""))
+
+
+def _applied(obj: Object) -> str | None:
+    digest: str | None = obj["metadata"].get("annotations", {}).get(ANNOTATION_APPLIED)
+    return digest
 
 
 def _is_amendment(manifest: Manifest) -> bool:

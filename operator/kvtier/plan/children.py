@@ -61,12 +61,18 @@ def child(
         "labels": labels(pool.namespace, pool.name),
         "annotations": {names.ANNOTATION_POOL: f"{pool.namespace}/{pool.name}", **(marks or {})},
     }
-    manifest = render(template, **common, **values)
-    annotations = manifest["metadata"]["annotations"]
-    manifest["metadata"]["annotations"] = annotations | {names.ANNOTATION_APPLIED: applied_digest(manifest)}
-    return manifest
+    return signed(render(template, **common, **values))
 
 
-def applied_digest(manifest: Mapping[str, Any]) -> str:
-    """Digest of a wanted object. It tells a field that is no longer wanted from one that others added."""
-    return names.digest(json.dumps(manifest, sort_keys=True), length=16)
+def signed(manifest: Manifest) -> Manifest:
+    """A wanted object with its own digest, by which a field that is no longer wanted differs from one of others."""
+    annotations = {
+        k: v for k, v in manifest["metadata"]["annotations"].items() if k != names.ANNOTATION_APPLIED
+    }
+    bare = _annotated(manifest, annotations)
+    digest = names.digest(json.dumps(bare, sort_keys=True), length=16)
+    return _annotated(bare, {**annotations, names.ANNOTATION_APPLIED: digest})
+
+
+def _annotated(manifest: Manifest, annotations: Mapping[str, str]) -> Manifest:
+    return {**manifest, "metadata": {**manifest["metadata"], "annotations": annotations}}

@@ -3,7 +3,7 @@
 from kvtier.api.conditions import EVICTION_HEALTHY, READY, Condition, stamp, unknown
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.checks import run
-from kvtier.facts.model import Observed
+from kvtier.facts.model import Facts, Observed
 from kvtier.plan import summary
 from kvtier.plan.leftovers import leftovers
 from kvtier.plan.lustre.copies.transfers import imported, plan_transfers
@@ -16,6 +16,7 @@ from kvtier.plan.nodes import nodes_usable, plan_nodes
 from kvtier.plan.refresh import refresh_after
 from kvtier.plan.serving import plan_serving
 from kvtier.plan.teardown import plan_teardown
+from kvtier.plan.tokens import with_tokens
 
 
 def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
@@ -32,7 +33,7 @@ def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     return Plan(
         applies=tuple(one for part in parts for one in part.applies),
         deletes=deletes,
-        status=status(pool, checks, parts, now),
+        status=status(pool, observed.facts, checks, parts, now),
         requeue_after=soonest(refresh_after(pool, checks, observed.facts), *(part.again for part in parts)),
         handovers=serving.handovers,
         calls=tuple(call for part in parts for call in part.calls),
@@ -58,7 +59,7 @@ def _shared_tier(
     return (storage, writable, transfers, maintenance), tier
 
 
-def status(pool: KVCachePool, checks: Checks, parts: tuple[Part, ...], now: str) -> PoolStatus:
+def status(pool: KVCachePool, facts: Facts, checks: Checks, parts: tuple[Part, ...], now: str) -> PoolStatus:
     """The status that the checks and parts add up to."""
     concerns = {condition.type: condition for part in parts for condition in part.conditions}
     importing = not all(imported(pool, part) for part in parts)
@@ -66,12 +67,13 @@ def status(pool: KVCachePool, checks: Checks, parts: tuple[Part, ...], now: str)
     models = [model for part in parts for model in part.models]
     complete = sum(model.service is not None and model.ready_replicas >= model.replicas for model in models)
     conditions = [overall, *checks.values(), *concerns.values(), *_eviction(pool)]
+    tiers = [*_private_tiers(pool), *(tier for part in parts for tier in part.tiers), *_bucket(pool)]
     return PoolStatus(
         observed_generation=pool.generation,
         phase=summary.phase(checks, concerns, overall, _was_ready(pool), pool.spec.strict),
         models_ready=f"{complete}/{len(models)}",
         conditions=stamp(conditions, pool.status.conditions, pool.generation, now),
-        tiers=[*_private_tiers(pool), *(tier for part in parts for tier in part.tiers)],
+        tiers=with_tokens(pool, tiers, facts),
         models=models,
         operations=[operation for part in parts for operation in part.operations],
     )
@@ -83,18 +85,23 @@ def _private_tiers(pool: KVCachePool) -> list[TierStatus]:
     return [TierStatus(name=n, phase="Configured", capacity=str(t.capacity)) for n, t in tiers.items() if t]
 
 
+def _bucket(pool: KVCachePool) -> list[TierStatus]:
+    """The tier that only the engines see."""
+    return [TierStatus(name="objectStorage", phase="Configured")] if pool.spec.tiers.object_storage else []
+
+
 def _eviction(pool: KVCachePool) -> list[Condition]:
-    """vLLM's file tiers have no limit of their own, and this version of kvtier does not enforce one yet."""
-    if pool.spec.tiers.local_ssd is None and pool.spec.tiers.lustre is None:
-        return []
-    return [
-        unknown(
-            EVICTION_HEALTHY,
-            "NotManaged",
-            "kvtier does not evict yet: old cache files on Local SSD and Lustre must be removed by other means; a Pod "
-            "that fills its Local SSD tier is evicted by the kubelet",
+    """The tiers below the CPU's have no limit of their own, and this version of kvtier does not enforce one yet."""
+    tiers, left = pool.spec.tiers, []
+    if tiers.has_files():
+        left.append(
+            "old cache files on Local SSD and Lustre must be removed by other means; a Pod that fills its Local SSD "
+            "tier is evicted by the kubelet"
         )
-    ]
+    if tiers.object_storage:
+        left.append("old objects go by a lifecycle rule of the bucket, or not at all")
+    message = f"kvtier does not evict yet: {'; '.join(left)}"
+    return [unknown(EVICTION_HEALTHY, "NotManaged", message)] if left else []
 
 
 def _was_ready(pool: KVCachePool) -> bool:

@@ -5,9 +5,11 @@ from dataclasses import dataclass
 
 from kvtier.api import identity
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
+from kvtier.facts.model import ConfigMaps
 from kvtier.plan.lustre.identity import volume_name
 from kvtier.plan.model import Manifest
 from kvtier.plan.offline import manifests
+from kvtier.sizing.documents import model_document
 
 
 @dataclass(frozen=True)
@@ -22,7 +24,7 @@ def printed(pool: KVCachePool) -> Printed:
     """The objects of a pool, without those whose content only the Lustre API knows."""
     unknown = _unknown(pool.spec.tiers.lustre)
     known = tuple(one for one in manifests(pool) if one["kind"] not in unknown)
-    return Printed(known, tuple(_sentences(pool, unknown)))
+    return Printed(known, (*_sentences(pool, unknown), *_unread(pool)))
 
 
 def _unknown(lustre: LustreTier | None) -> tuple[str, ...]:
@@ -34,6 +36,15 @@ def _unknown(lustre: LustreTier | None) -> tuple[str, ...]:
         if lustre.provisioner == "API"
         else ("PersistentVolume", "PersistentVolumeClaim")
     )
+
+
+def _unread(pool: KVCachePool) -> Iterator[str]:
+    for model in pool.spec.models:
+        if model_document(model, ConfigMaps()).unread and model.blocks_per_chunk is None:
+            yield (
+                f"model {model.name}: its ConfigMap is not read here, so blocks_per_chunk, and with it the cache "
+                "directory, may be another one in the cluster"
+            )
 
 
 def _sentences(pool: KVCachePool, unknown: tuple[str, ...]) -> Iterator[str]:

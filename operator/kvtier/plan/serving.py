@@ -1,23 +1,20 @@
 """The engines: one Deployment and one Service per model."""
 
 from kvtier.api.conditions import MODELS_READY, Condition, false, true
-from kvtier.api.quantities import canonical
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
-from kvtier.engines import native, versions
-from kvtier.engines.fingerprint import fingerprint
+from kvtier.engines.arguments import PORT
 from kvtier.facts.model import Observed
 from kvtier.facts.objects import Object
 from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
+from kvtier.plan.chunking import blocks_per_chunk
+from kvtier.plan.deployment import deployment
 from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
 from kvtier.plan.handover import replica_handover
 from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.model import Checks, Manifest, Part
-from kvtier.plan.pods import literal, on_demand, placed
+from kvtier.plan.model_sizes import with_sizes
 from kvtier.plan.starting import hindrance
-from kvtier.sizing.memory import memory
-from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures
 
-_SCHEDULING_SECONDS = 1200
 _FAILURES = {"Progressing": "False", "ReplicaFailure": "True"}
 _AWAITING = ("Starting", "NotProgressing")
 _LOOK_SECONDS = 20.0
@@ -50,7 +47,8 @@ def plan_serving(
         allowed = not waits or (live is not None and not spec_fault)
         mount = claim or (kept if mounts_lustre(live or {}) else None)
         if allowed and _keeps_tier(pool, live or {}, mount is not None or tier.leave):
-            applies += [_deployment(pool, model, mount), _service(pool, model)]
+            blocks = blocks_per_chunk(pool, model, observed.facts)
+            applies += [deployment(pool, model, mount, blocks), _service(pool, model)]
     models = tuple(_status(pool, model, observed) for model in pool.spec.models)
     stuck = [reason for model in pool.spec.models for reason in _failures(pool, model, observed)]
     condition = _explained(_condition(models, waits, stuck), pool, observed)
@@ -67,37 +65,6 @@ def _keeps_tier(pool: KVCachePool, live: Object, decided: bool) -> bool:
     return decided or not mounts_lustre(live) or pool.spec.tiers.lustre is None
 
 
-def _deployment(pool: KVCachePool, model: ServedModel, claim: str | None) -> Manifest:
-    engine = versions.facts(model)
-    failures = startup_failures(pool, engine.startup_seconds, engine.pin_seconds_per_gib)
-    size = memory(pool, model, engine.shm_headroom_gib)
-    tier = pool.spec.tiers.local_ssd
-    return child(
-        "deployment",
-        pool,
-        model_name(pool, model),
-        owner=owner(pool),
-        selector=selector(pool, model),
-        replicas=model.wanted_replicas(),
-        surge=1 if on_demand(pool) else 0,
-        **placed(pool),
-        image=model.engine.image,
-        args=[literal(argument) for argument in native.argv(pool, model, with_lustre=claim is not None)],
-        variables=[(name, literal(value)) for name, value in native.environment(model).items()],
-        token=model.token_secret_ref,
-        port=native.PORT,
-        cpu=canonical(model.resources.cpu),
-        memory=canonical(size.total),
-        shm=canonical(size.shm),
-        gpus=str(model.tensor_parallel_size),
-        startup_period=PERIOD_SECONDS,
-        startup_failures=failures,
-        progress_deadline=failures * PERIOD_SECONDS + _SCHEDULING_SECONDS,
-        local_ssd=canonical(tier.capacity.bytes) if tier else None,
-        claim=claim,
-    )
-
-
 def _service(pool: KVCachePool, model: ServedModel) -> Manifest:
     return child(
         "service",
@@ -105,20 +72,20 @@ def _service(pool: KVCachePool, model: ServedModel) -> Manifest:
         model_name(pool, model),
         owner=owner(pool),
         selector=selector(pool, model),
-        port=native.PORT,
+        port=PORT,
     )
 
 
 def _status(pool: KVCachePool, model: ServedModel, observed: Observed) -> ModelStatus:
     live = observed.child("Deployment", model_name(pool, model)) or {}
     wanted = model.wanted_replicas()
-    return ModelStatus(
+    status = ModelStatus(
         name=model.name,
         replicas=live.get("spec", {}).get("replicas", 0) if wanted is None else wanted,
         ready_replicas=live.get("status", {}).get("readyReplicas", 0) if _current(live) else 0,
         service=model_name(pool, model) if live else None,
-        fingerprint=fingerprint(model),
     )
+    return with_sizes(pool, model, observed.facts, status)
 
 
 def _current(live: object) -> bool:

@@ -5,9 +5,11 @@ from typing import Any
 import pytest
 
 from kvtier.api import names
+from kvtier.api.names import FIELD_MANAGER
 from kvtier.control.applier import Applier
 from kvtier.control.store import Key, Store
-from kvtier.kube.client import ApiError
+from kvtier.kube.client import ApiError, Object, Resource
+from kvtier.plan.children import signed
 from kvtier.plan.model import Plan, Ref
 from unit.builders import live, manifest, merged, pool
 from unit.memory import MemoryClient, Write
@@ -154,3 +156,64 @@ async def test_a_volume_is_written_without_asking_whose_it_is() -> None:
     assert await _carry_out(client, Plan(applies=(VOLUME,)), store=store) == []
     assert client.writes == [("apply", "PersistentVolume", "pv-1")]
     assert store.everything() == set()
+
+
+class Respelling(MemoryClient):
+    """An API server that keeps 1000m as 1, and to which what says the same is no change."""
+
+    async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Any:
+        kept = {**manifest, "spec": {"cpu": "1" if manifest["spec"]["cpu"] == "1000m" else "x"}}
+        known = self.find(manifest["kind"])
+        written = await super().apply(resource, kept, manager)
+        if known is not None and (known["spec"], _annotations(known)) == (kept["spec"], _annotations(kept)):
+            self.store(known)
+            return known
+        return written
+
+
+def _annotations(obj: Any) -> Any:
+    return obj["metadata"]["annotations"]
+
+
+def _asking(cpu: str) -> Any:
+    return signed({**DEPLOYMENT, "spec": {"cpu": cpu}})
+
+
+async def test_what_is_kept_in_other_words_is_applied_once_more_and_then_left_alone() -> None:
+    client = Respelling()
+    applier, plan = Applier(client, Store()), Plan(applies=(_asking("1000m"),))
+    for writes in (1, 2, 2, 2):
+        assert await applier.carry_out(plan, "team-a", _children(client.find("Deployment"))) == []
+        assert len(client.writes) == writes
+
+
+@table(
+    "change",
+    {
+        "an edit by others": {"metadata": {"resourceVersion": "999"}},
+        "another object of that name": {"metadata": {"uid": "other"}},
+    },
+)
+async def test_it_is_applied_again_after(change: dict[str, Any]) -> None:
+    client = Respelling()
+    applier, plan = Applier(client, Store()), Plan(applies=(_asking("1000m"),))
+    for _ in range(3):
+        await applier.carry_out(plan, "team-a", _children(client.find("Deployment")))
+    assert len(client.writes) == 2
+    await applier.carry_out(plan, "team-a", _children(merged(client.find("Deployment"), change)))
+    assert len(client.writes) == 3
+
+
+async def test_another_wish_is_applied() -> None:
+    client = Respelling()
+    applier = Applier(client, Store())
+    for _ in range(3):
+        await applier.carry_out(
+            Plan(applies=(_asking("1000m"),)), "team-a", _children(client.find("Deployment"))
+        )
+    await applier.carry_out(Plan(applies=(_asking("2"),)), "team-a", _children(client.find("Deployment")))
+    assert len(client.writes) == 3
+
+
+def _children(*known: Any) -> dict[tuple[str, str], Any]:
+    return {(one["kind"], one["metadata"]["name"]): one for one in known if one}

@@ -7,13 +7,13 @@ from hypothesis import strategies as st
 
 from kvtier.api import names
 from kvtier.plan.children import (
-    applied_digest,
     claim_name,
     labels,
     model_name,
     mounts_lustre,
     owner,
     selector,
+    signed,
 )
 from kvtier.plan.offline import manifests
 from unit.builders import deployment, live, manifest, merged, model, pool
@@ -92,10 +92,18 @@ def test_an_owner_reference_names_the_pool_and_never_blocks_its_deletion() -> No
     },
 )
 def test_the_digest_of_what_was_applied(change: dict[str, Any] | None, same: bool) -> None:
-    before = {"kind": "X", "spec": {"a": 1, "b": {}, "l": [1, 2]}}
-    shuffled = {"spec": {"l": [1, 2], "b": {}, "a": 1}, "kind": "X"}
+    metadata: dict[str, Any] = {"name": "x", "annotations": {"note": "y"}}
+    before = {"kind": "X", "metadata": metadata, "spec": {"a": 1, "b": {}, "l": [1, 2]}}
+    shuffled = {"spec": {"l": [1, 2], "b": {}, "a": 1}, "metadata": metadata, "kind": "X"}
     after = shuffled if change is None else merged(before, change)
-    assert (applied_digest(before) == applied_digest(after)) is same
+    one, other = (signed(manifest)["metadata"]["annotations"] for manifest in (before, after))
+    assert (one == other) is same
+    assert set(one) == {"note", names.ANNOTATION_APPLIED}
+
+
+def test_the_digest_is_of_the_object_without_it() -> None:
+    once = signed({"kind": "X", "metadata": {"annotations": {}}})
+    assert signed(once) == once
 
 
 def test_a_field_that_is_no_longer_wanted_changes_the_annotation() -> None:

@@ -99,6 +99,10 @@ def test_every_condition_of_a_complete_pool() -> None:
         "FilesystemUnique": ("True", "Unique"),
         "CapacityValid": ("True", "Valid"),
         "LocalSSDSupported": ("True", "Fits"),
+        "CPUTierFits": ("True", "Fits"),
+        "EngineSupported": ("True", "Supported"),
+        "KVCacheDtypeSupported": ("True", "NotNeeded"),
+        "ModelConfigValid": ("True", "Known"),
         "CredentialsPresent": ("True", "Present"),
         "StorageReady": ("True", "Bound"),
         "TierWritable": ("True", "Written"),
@@ -109,18 +113,42 @@ def test_every_condition_of_a_complete_pool() -> None:
     }
 
 
+def test_tiers_are_told_fastest_first_with_what_they_hold() -> None:
+    of = pool(tiers={"localSSD": {"capacity": "2000Gi"}, "objectStorage": {"bucket": "blocks"}})
+    status = plan(of, _world(of), NOW).status
+    assert status is not None
+    assert [(tier.name, tier.phase, tier.capacity, tier.tokens) for tier in status.tiers] == [
+        ("cpu", "Configured", "100Gi", 819_200),
+        ("localSSD", "Configured", "2000Gi", 16_384_000),
+        ("lustre", "Bound", "18000Gi", 147_456_000),
+        ("objectStorage", "Configured", None, None),
+    ]
+
+
 def test_a_pool_of_gpu_memory_alone_says_nothing_of_storage_and_eviction() -> None:
     bare = pool(tiers={"cpu": None, "lustre": None})
     assert not {"StorageReady", "EvictionHealthy"} & set(_conditions(bare, _world(bare)))
 
 
 @table(
-    "tiers",
-    {"Lustre": {}, "Local SSD": {"lustre": None, "localSSD": {"capacity": "1Ti"}}},
+    "tiers, words",
+    {
+        "Lustre": ({}, "files on Local SSD and Lustre"),
+        "Local SSD": ({"lustre": None, "localSSD": {"capacity": "1Ti"}}, "files on Local SSD and Lustre"),
+        "a bucket": (
+            {"lustre": None, "objectStorage": {"bucket": "blocks"}},
+            "by a lifecycle rule of the bucket",
+        ),
+    },
 )
-def test_that_nothing_is_evicted_is_told_of(tiers: dict[str, Any]) -> None:
+def test_that_nothing_is_evicted_is_told_of(tiers: dict[str, Any], words: str) -> None:
     of = pool(tiers=tiers)
     assert _conditions(of, _world(of))["EvictionHealthy"] == ("Unknown", "NotManaged")
+    status = plan(of, _world(of), NOW).status
+    assert status is not None
+    (told,) = [one.message for one in status.conditions if one.type == "EvictionHealthy"]
+    assert words in told
+    assert ("lifecycle" in told) is ("bucket" in words)
 
 
 def test_tiers_are_told_fastest_first() -> None:

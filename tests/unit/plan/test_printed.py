@@ -4,7 +4,7 @@ from typing import Any
 
 from kvtier.plan.printed import printed
 from unit import instances
-from unit.builders import pool
+from unit.builders import model, pool
 from unit.tables import table
 
 
@@ -60,3 +60,23 @@ def test_engines_mount_the_claim_whether_it_is_printed_or_not() -> None:
 
 
 _OTHERS = ("ComputeClass", "Deployment", "Service")
+
+
+@table(
+    "changes, said",
+    {
+        "a ConfigMap that only the cluster has": (
+            {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}},
+            1,
+        ),
+        "not where the number is given": (
+            {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}, "blocksPerChunk": 32},
+            0,
+        ),
+        "not of a document at hand": ({"modelConfigFrom": {"inline": "{}"}}, 0),
+    },
+)
+def test_what_is_not_read_is_told(changes: dict[str, Any], said: int) -> None:
+    found = printed(pool(models=[model(**changes)])).left_out
+    assert len(found) == said
+    assert all("its ConfigMap is not read here" in sentence for sentence in found)

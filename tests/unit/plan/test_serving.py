@@ -58,6 +58,21 @@ PAIR = ["Deployment", "Service"]
             {"LocalSSDSupported": "False"},
             "LocalSSDSupported is False",
         ),
+        "engines wait for memory": (PLAIN, None, True, {"CPUTierFits": "False"}, "CPUTierFits is False"),
+        "engines wait for settings that can work": (
+            PLAIN,
+            None,
+            True,
+            {"EngineSupported": "False", "KVCacheDtypeSupported": "False"},
+            "EngineSupported is False, KVCacheDtypeSupported is False",
+        ),
+        "engines wait for the document that sizes their chunks": (
+            PLAIN,
+            None,
+            True,
+            {"ModelConfigValid": "False"},
+            "ModelConfigValid is False",
+        ),
         "engines that mount Lustre wait for the node image": (
             POOL,
             CLAIM,
@@ -123,6 +138,9 @@ def test_an_opportunistic_pool_takes_up_the_claim_when_it_is_bound() -> None:
             True,
         ),
         "a fault in the spec": (POOL, True, CLAIM, {"LocalSSDSupported": "False"}, False),
+        "a type that vLLM refuses": (POOL, True, CLAIM, {"KVCacheDtypeSupported": "False"}, False),
+        "a node that joined, and is too small": (POOL, True, CLAIM, {"CPUTierFits": "False"}, False),
+        "a document that is gone": (POOL, True, CLAIM, {"ModelConfigValid": "False"}, True),
         "a mounted claim that is out of sight": (POOL, True, None, {}, False),
         "a mounted claim out of sight of an Opportunistic pool's waiting engine": (
             OPPORTUNISTIC,

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name
 from kvtier.plan.lustre.shared_tier import SharedTier
@@ -60,6 +61,42 @@ def test_model_status(of: KVCachePool, live: Any, counts: tuple[int, int]) -> No
     assert (status.replicas, status.ready_replicas) == counts
     assert status.service == (live["metadata"]["name"] if live else None)
     assert len(status.fingerprint) == 16
+
+
+@table(
+    "of, sizes",
+    {
+        "what a model's cache is": (
+            pool(models=[model(model="openai/gpt-oss-20b", tensorParallelSize=1, maxNumSeqs=8)]),
+            (64, "chunks of 1024 tokens in files of 24Mi", 49152, None),
+        ),
+        "how far limits may rise": (
+            pool(models=[model(kvCacheDtype="fp8", maxNumSeqs=8)]),
+            (
+                16,
+                "chunks of 256 tokens in files of 16Mi",
+                65536,
+                "kvCacheDtype fp8 takes 8192 bytes per token and GPU where auto takes 16384, so 16 sequences fit "
+                "where 8 of auto do: if maxNumSeqs 8 is what auto held, it may rise to 16",
+            ),
+        ),
+        "nothing in bytes of a model that is not known": (
+            pool(models=[model(model="a/b", maxNumSeqs=8)]),
+            (16, "chunks of 16 blocks, of a model whose size in the cache kvtier does not know", None, None),
+        ),
+    },
+)
+def test_sizes(of: KVCachePool, sizes: tuple[int, str, int | None, str | None]) -> None:
+    status = _status(of)
+    assert (status.blocks_per_chunk, status.chunk, status.bytes_per_token, status.suggestion) == sizes
+    assert status.fingerprint == fingerprint(of.spec.models[0], sizes[0])
+
+
+def test_a_stopgap_is_recorded_only_where_engines_use_it() -> None:
+    of = pool(models=[model(modelConfigFrom={"configMapKeyRef": {"name": "configs"}})])
+    assert (_status(of).blocks_per_chunk, _status(of).fingerprint, _status(of).chunk) == (None, None, None)
+    used = _status(of, deployment(of))
+    assert (used.blocks_per_chunk, used.fingerprint) == (16, fingerprint(of.spec.models[0], 16))
 
 
 PROGRESS = {"type": "Progressing", "status": "False", "message": "timed out progressing"}

@@ -1,7 +1,9 @@
 # Tries the shared tier out.
 #
 #   sh -c SCRIPT probe prepare ROOT        as root: hand the top directory to the group of the engines
-#   sh -c SCRIPT probe write ROOT POOL     as the engines: write, read, rename and remove a file in ROOT/POOL
+#   sh -c SCRIPT probe write ROOT POOL [CACHE DOCUMENT]...
+#                                          as the engines: write, read, rename and remove a file in ROOT/POOL, then
+#                                          put each DOCUMENT into ROOT/CACHE/kvtier.json
 #
 # The exit code says what the tier answered, in numbers of errno.h: 5 I/O error or silence, 13 permission denied,
 # 28 no space, 30 read-only, 1 anything else. Only the code reaches the Job's condition.
@@ -38,14 +40,20 @@ prepare() {
     try chmod g+rwxs "$1"
 }
 
-write() {
-    directory=$1/$2
-    try mkdir -p "$directory"
+made() {
+    try mkdir -p "$1"
     # Only its owner may do this. Where that is somebody else, the next lines tell whether it matters.
-    timeout -k 10 "${KVTIER_SECONDS:-120}" chmod g+rwxs "$directory" 2>/dev/null || :
-    try mktemp "$directory/.kvtier-probe.XXXXXX"
+    timeout -k 10 "${KVTIER_SECONDS:-120}" chmod g+rwxs "$1" 2>/dev/null || :
+    try mktemp "$1/.kvtier-probe.XXXXXX"
     file=$said
+}
+
+write() {
+    root=$1 directory=$1/$2
+    shift 2
+    file=
     trap 'rm -f "$file" "$file.renamed" 2>/dev/null' EXIT
+    made "$directory"
     content | try dd of="$file" bs=65536 conv=fsync status=none || exit
     try mv "$file" "$file.renamed"
     try cksum "$file.renamed"
@@ -54,7 +62,19 @@ write() {
         exit 5
     fi
     try rm "$file.renamed"
+    while [ $# -gt 1 ]; do
+        describe "$root/$1" "$2"
+        shift 2
+    done
     echo "probe: $directory can be written to"
+}
+
+# Readers see the old document or the new one, never a part of it.
+describe() {
+    made "$1"
+    printf %s "$2" | try dd of="$file" bs=65536 conv=fsync status=none || exit
+    try chmod 664 "$file"
+    try mv -f "$file" "$1/kvtier.json"
 }
 
 "$@"

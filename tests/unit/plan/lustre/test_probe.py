@@ -1,10 +1,13 @@
 """The Job that tries the shared tier out: where it runs, as whom, and with what."""
 
+import json
 import re
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import directory
+from kvtier.facts.model import Facts
+from kvtier.plan.lustre.probe.caches import caches
 from kvtier.plan.lustre.probe.job import EXIT_CODES, probe, script
 from unit.builders import claim, manifest, model, pool
 from unit.tables import table
@@ -14,8 +17,12 @@ AS_ROOT = pool(tiers={"lustre": {"prepareAsRoot": True}})
 EXISTING = {"provisioner": "Existing", "nodeSelector": {"team": "a"}, "zones": ["us-central1-a"]}
 
 
+def _probe(of: KVCachePool, live: Any = None, after: str = "") -> Any:
+    return probe(of, live or claim(of), caches(of, Facts()), after)
+
+
 def _pod(of: KVCachePool) -> Any:
-    return probe(of, claim(of), "")["spec"]["template"]["spec"]
+    return _probe(of)["spec"]["template"]["spec"]
 
 
 def _container(of: KVCachePool) -> Any:
@@ -51,24 +58,46 @@ def test_paths_are_arguments_and_the_script_is_one_argument() -> None:
     assert container["command"][:2] == ["/bin/sh", "-c"]
     assert container["command"][2].replace("$$", "$") == script()
     assert re.search(r"(?<!\$)\$(?!\$)", container["command"][2].replace("$$", "")) is None
-    assert container["args"] == ["write", "/kv/lustre", "team-a/chat"]
-    assert directory(POOL, POOL.spec.models[0]).startswith("team-a/chat/")
+    assert container["args"][:3] == ["write", "/kv/lustre", "team-a/chat"]
+
+
+def test_every_cache_gets_its_document_untouched() -> None:
+    odd = 'a/$(id) "it\'s" {}\n😀'
+    of = pool(
+        models=[
+            model(),
+            model(name="odd", model=odd),
+            model(name="again"),
+            model(name="fp8", kvCacheDtype="fp8"),
+        ]
+    )
+    given = [text.replace("$$", "$") for text in _container(of)["args"][3:]]
+    written = dict(zip(given[::2], map(json.loads, given[1::2]), strict=True))
+    assert set(written) == {directory(of, one, 16) for one in of.spec.models}
+    assert len(written) == 3, "two models are the same, and share a directory"
+    assert {one["identity"]["model"] for one in written.values()} == {POOL.spec.models[0].model, odd}
+    assert all(name.endswith(one["fingerprint"]) for name, one in written.items())
+
+
+def test_a_document_that_no_program_would_be_given_is_left_out() -> None:
+    of = pool(models=[model(extraArgs=["--hf-overrides=" + "x" * 2000] * 10)])
+    assert _container(of)["args"] == ["write", "/kv/lustre", "team-a/chat"]
 
 
 def test_it_is_no_engine_to_its_service() -> None:
-    labels = probe(POOL, claim(POOL), "")["spec"]["template"]["metadata"]["labels"]
+    labels = _probe(POOL)["spec"]["template"]["metadata"]["labels"]
     assert not manifest(POOL, "Service")["spec"]["selector"].items() <= labels.items()
 
 
 def test_an_answer_of_the_file_system_ends_it_and_an_evicted_pod_does_not() -> None:
-    rules = probe(POOL, claim(POOL), "")["spec"]["podFailurePolicy"]["rules"]
+    rules = _probe(POOL)["spec"]["podFailurePolicy"]["rules"]
     assert [rule["action"] for rule in rules] == ["Ignore", "FailJob"]
     assert rules[1]["onExitCodes"]["values"] == sorted(EXIT_CODES), "the API server wants them in order"
     assert _pod(POOL)["restartPolicy"] == "Never", "or the API server refuses the policy"
 
 
 def test_it_goes_with_its_pool_and_stays_when_it_has_ended() -> None:
-    made = probe(POOL, claim(POOL), "")
+    made = _probe(POOL)
     assert made["metadata"]["ownerReferences"][0]["uid"] == "pool-uid"
     assert "ttlSecondsAfterFinished" not in made["spec"]
 
@@ -95,20 +124,21 @@ def test_nothing_runs_as_root_unless_it_is_asked_for() -> None:
         "root's help": (AS_ROOT, claim(POOL), "", False),
         "another image": (pool(models=[model(engine={"image": "m/vllm:v0.33.0"})]), claim(POOL), "", False),
         "other nodes": (pool(nodePool=EXISTING), claim(POOL), "", False),
+        "another directory": (pool(models=[model(kvCacheDtype="fp8")]), claim(POOL), "", False),
         "a failure before it": (POOL, claim(POOL), "failed", False),
     },
 )
 def test_a_job_is_another_one_exactly_if_its_pods_are(
     of: KVCachePool, live: Any, after: str, same: bool
 ) -> None:
-    first, second = probe(POOL, claim(POOL), ""), probe(of, live, after)
+    first, second = _probe(POOL), _probe(of, live, after)
     assert (first["metadata"]["name"] == second["metadata"]["name"]) is same
     assert not same or first == second
 
 
 def test_names_are_labels_even_of_pools_with_long_names() -> None:
     long = pool(metadata={"name": ".".join(["long"] * 50)})
-    made = probe(long, claim(long), "")
+    made = _probe(long)
     assert re.fullmatch(r"[a-z][-a-z0-9]{0,51}", made["metadata"]["name"])
     labels = made["spec"]["template"]["metadata"]["labels"]
     assert all(len(value) <= 63 for value in labels.values())

@@ -69,6 +69,48 @@ def test_a_name_with_the_words_of_a_shell_is_only_a_name(tier: Path) -> None:
     assert not (tier / "escaped").exists()
 
 
+ODD = 'a/$(touch escaped) `id` "it\'s" $HOME \\n %s {}\n\nsecond line 😀 \n'
+
+
+@pytest.mark.parametrize("shell", SHELLS)
+def test_documents_are_written_as_they_are(tier: Path, shell: str) -> None:
+    documents = {f"{POOL}/one": ODD, f"{POOL}/two": "-n", f"{POOL}/t$(id) '\"": "{}\n"}
+    pairs = [text for pair in documents.items() for text in pair]
+    assert _run("write", tier, POOL, *pairs, shell=shell) == (0, "")
+    written = {path.parent.relative_to(tier): path for path in tier.rglob("*") if path.is_file()}
+    assert {str(name): path.read_bytes().decode() for name, path in written.items()} == documents
+    assert {path.name for path in written.values()} == {"kvtier.json"}
+    assert {path.stat().st_mode & 0o777 for path in written.values()} == {0o664}
+    assert not list(tier.rglob("escaped"))
+
+
+def test_a_document_is_replaced_as_a_whole_and_blocks_beside_it_stay(tier: Path) -> None:
+    (tier / POOL / "one" / "blocks").mkdir(parents=True)
+    (tier / POOL / "one" / "kvtier.json").write_text("an older and longer document")
+    before = (tier / POOL / "one" / "kvtier.json").stat().st_ino
+    assert _run("write", tier, POOL, f"{POOL}/one", "{}")[0] == 0
+    assert (tier / POOL / "one" / "kvtier.json").read_text() == "{}"
+    assert (tier / POOL / "one" / "kvtier.json").stat().st_ino != before
+    assert sorted(path.name for path in (tier / POOL / "one").iterdir()) == ["blocks", "kvtier.json"]
+
+
+@needs_root
+def test_engines_own_the_directories_that_they_will_write_to(tier: Path) -> None:
+    assert _run("prepare", tier, user=AS_ROOT) == (0, "")
+    assert _run("write", tier, POOL, f"{POOL}/one", "{}", user=AS_ENGINE) == (0, "")
+    made = (tier / POOL / "one").stat()
+    assert (made.st_uid, made.st_gid, made.st_mode & 0o7777) == (ENGINE, ENGINE, 0o2775)
+
+
+@needs_root
+def test_a_cache_of_somebody_else_is_denied(tier: Path) -> None:
+    (tier / POOL / "one").mkdir(parents=True)
+    (tier / POOL).chmod(0o777)
+    code, said = _run("write", tier, POOL, f"{POOL}/one", "{}", user=AS_ENGINE)
+    assert code == 13
+    assert f"{POOL}/one" in said
+
+
 @needs_root
 def test_a_directory_of_root_is_denied_until_root_has_handed_it_over(tier: Path) -> None:
     code, said = _run("write", tier, POOL, user=AS_ENGINE)

@@ -1,7 +1,7 @@
 """The Job that tries the shared tier out, on the nodes and as the user of the engines."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib.resources import files
 from typing import Any
@@ -12,6 +12,7 @@ from kvtier.engines.fingerprint import pool_directory
 from kvtier.engines.native import LUSTRE_ROOT
 from kvtier.facts.objects import Object
 from kvtier.plan.children import child, owner
+from kvtier.plan.lustre.probe.caches import Cache
 from kvtier.plan.model import Manifest
 from kvtier.plan.pods import literal, placed
 
@@ -21,14 +22,18 @@ EXIT_CODES = (5, 13, 28, 30)
 DEADLINE_SECONDS = 1800
 """For all of it: a node that GKE makes first, a large image to pull, a mount."""
 
+_LONGEST_DOCUMENT = 16 << 10
+"""Bytes. Linux takes 128 KiB as one argument, etcd 1.5 MiB as an object: better no document than no Job."""
+
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "128Mi"}}
 
 
-def series(pool: KVCachePool, claim: Object) -> str:
-    """Names what is to be proven: this claim, for this pool, with or without root's help."""
+def series(pool: KVCachePool, claim: Object, caches: Sequence[Cache]) -> str:
+    """Names what is to be proven and described: this claim, for this pool's caches, with or without root's help."""
     lustre = pool.spec.tiers.lustre
     as_root = str(lustre is not None and lustre.prepare_as_root)
-    return names.digest(pool.uid, claim["metadata"].get("uid", ""), as_root)
+    directories = (cache.directory for cache in caches)
+    return names.digest(pool.uid, claim["metadata"].get("uid", ""), as_root, *directories)
 
 
 def is_probe(job: Object) -> bool:
@@ -46,24 +51,24 @@ def _pod_labels(job: Object) -> Mapping[str, str]:
     return labels
 
 
-def probe(pool: KVCachePool, claim: Object, after: str) -> Manifest:
+def probe(pool: KVCachePool, claim: Object, caches: Sequence[Cache], after: str) -> Manifest:
     """The next Job of a series; `after` is the uid of the one that failed before, empty for the first.
 
     A Job's template cannot change, so whatever is in it is in the name.
     """
-    values = _values(pool, claim)
+    values = _values(pool, claim, caches)
     made_of = json.dumps(values, sort_keys=True)
     name = names.derive(pool.name, "probe", names.digest(pool.uid, made_of, after))
     return child("job", pool, name, owner=owner(pool), **values)
 
 
-def _values(pool: KVCachePool, claim: Object) -> dict[str, Any]:
+def _values(pool: KVCachePool, claim: Object, caches: Sequence[Cache]) -> dict[str, Any]:
     lustre = pool.spec.tiers.lustre
     return {
-        **placed(pool),
+        **placed(pool, pool.spec.models[0]),
         "pod_labels": {
             names.LABEL_POOL: names.label_value(pool.name),
-            names.LABEL_PROBE: series(pool, claim),
+            names.LABEL_PROBE: series(pool, claim, caches),
         },
         "deadline": DEADLINE_SECONDS,
         "exit_codes": list(EXIT_CODES),
@@ -71,11 +76,18 @@ def _values(pool: KVCachePool, claim: Object) -> dict[str, Any]:
         "image": pool.spec.models[0].engine.image,
         "script": literal(script()),
         "root": LUSTRE_ROOT,
-        "directory": pool_directory(pool),
+        "arguments": ["write", LUSTRE_ROOT, pool_directory(pool), *_documents(caches)],
         "resources": _RESOURCES,
         "as_root": lustre is not None and lustre.prepare_as_root,
         "claim": claim["metadata"]["name"],
     }
+
+
+def _documents(caches: Sequence[Cache]) -> Iterator[str]:
+    """A directory and the document that shall stand in it, for each of them."""
+    for one in caches:
+        if len(one.document.encode()) <= _LONGEST_DOCUMENT:
+            yield from (one.directory, literal(one.document))
 
 
 @cache

@@ -8,6 +8,7 @@ from kvtier.plan.children import claim_name
 from kvtier.plan.gates import ENGINES_ON_LUSTRE, blockers
 from kvtier.plan.lustre.claim import claims
 from kvtier.plan.lustre.operations import elapsed
+from kvtier.plan.lustre.probe.caches import caches
 from kvtier.plan.lustre.probe.job import belongs, is_probe, probe, series
 from kvtier.plan.lustre.probe.outcome import outcome, podless
 from kvtier.plan.lustre.probe.report import RETRY_SECONDS, condition, progress
@@ -34,11 +35,12 @@ def plan_writable(  # noqa: PLR0913, PLR0917 - it depends on what every other co
         return Part(deletes=_all_but(observed))
     if claim is None or volume is None:
         return Part()
-    last = _last_ended(observed, series(pool, volume))
+    of = caches(pool, observed.facts)
+    last = _last_ended(observed, series(pool, volume, of))
     found = outcome(last) if last else None
     if last and found and found.succeeded:
         return Part((), (condition(pool, last, found),), deletes=_all_but(observed, last))
-    wanted = probe(pool, volume, last["metadata"]["uid"] if last else "")
+    wanted = probe(pool, volume, of, last["metadata"]["uid"] if last else "")
     running = observed.child("Job", wanted["metadata"]["name"])
     held = None if running else _held(pool, checks, nodes_usable)
     wait = RETRY_SECONDS - elapsed(found.at, now) if found else 0.0

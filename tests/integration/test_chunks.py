@@ -1,0 +1,89 @@
+"""Chunks on a real control plane: their number stays, and every directory gets its document."""
+
+import json
+from typing import Any
+
+import pytest
+
+from testbed.pools import Pools
+from testbed.waiting import eventually
+
+pytestmark = pytest.mark.usefixtures("operator")
+
+DEPLOYMENT = ("apps/v1", "Deployment")
+JOB = ("batch/v1", "Job")
+CONFIG = {
+    "model_type": "llama",
+    "num_hidden_layers": 4,
+    "hidden_size": 1024,
+    "num_attention_heads": 16,
+    "num_key_value_heads": 8,
+    "dtype": "bfloat16",
+}
+"""A small model: on Lustre it would get 128 blocks to a file."""
+
+
+def _told(pools: Pools, name: str) -> Any:
+    return pools.get(name)["status"]["models"][0]
+
+
+def _container(manifest: Any) -> Any:
+    return manifest["spec"]["template"]["spec"]["containers"][0]
+
+
+def _document(pools: Pools) -> tuple[str, Any]:
+    """The directory and the document that the pool's only Job was given."""
+    *_, directory, text = _container(pools.child(*JOB))["args"]
+    return directory, json.loads(text)
+
+
+def test_a_document_that_comes_later_brings_numbers_and_rolls_nobody(pools: Pools) -> None:
+    pools.create("late")
+    pools.wait("late")
+    before, engines = _told(pools, "late"), pools.child(*DEPLOYMENT)["metadata"]
+    assert (before["blocksPerChunk"], before.get("bytesPerToken")) == (16, None)
+    pools.patch("late", {"models": [_model(modelConfigFrom={"inline": json.dumps(CONFIG)})]})
+    pools.wait("late")
+    after = eventually(lambda: _counted(pools, "late"), 30.0, "bytes per token in the status")
+    assert after["bytesPerToken"] == 8192
+    assert (after["blocksPerChunk"], after["fingerprint"]) == (16, before["fingerprint"])
+    assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == engines["generation"]
+    tokens = {tier["name"]: tier["tokens"] for tier in pools.get("late")["status"]["tiers"]}
+    assert tokens["lustre"] == 9000 * (1 << 30) // 8192
+
+
+def test_files_on_lustre_are_large_from_the_start_if_the_document_is_there(pools: Pools) -> None:
+    pools.create("early", models=[_model(modelConfigFrom={"inline": json.dumps(CONFIG)})])
+    pools.wait("early")
+    told = _told(pools, "early")
+    assert told["blocksPerChunk"] == 128
+    assert told["chunk"] == "chunks of 2048 tokens in files of 16Mi"
+    assert any('"blocks_per_chunk":128' in one for one in _container(pools.child(*DEPLOYMENT))["args"])
+    directory, document = _document(pools)
+    assert directory == f"{pools.namespace}/early/{told['fingerprint']}"
+    assert document["identity"]["blocksPerChunk"] == 128
+
+
+def test_another_type_is_another_directory_with_a_document_and_one_rollout(pools: Pools) -> None:
+    pools.create("typed")
+    pools.wait("typed")
+    old, engines = _document(pools), pools.child(*DEPLOYMENT)["metadata"]["generation"]
+    pools.patch("typed", {"models": [_model(kvCacheDtype="fp8")]})
+    pools.wait("typed")
+    directory, document = _document(pools)
+    assert directory != old[0]
+    assert directory.endswith(_told(pools, "typed")["fingerprint"])
+    assert document["identity"]["kvCacheDtype"] == "fp8"
+    rolled = pools.child(*DEPLOYMENT)
+    assert rolled["metadata"]["generation"] == engines + 1
+    assert any(directory in one for one in _container(rolled)["args"])
+
+
+def _counted(pools: Pools, name: str) -> Any:
+    told = _told(pools, name)
+    assert "bytesPerToken" in told
+    return told
+
+
+def _model(**changes: Any) -> Any:
+    return {"name": "chat", "model": "example/model", "tensorParallelSize": 8, **changes}

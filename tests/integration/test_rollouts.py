@@ -1,0 +1,107 @@
+"""What rolls the engines' Pods, and what does not: their template is what counts."""
+
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kvtier.api.load import load
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.plan.printed import printed
+from testbed import operator_process
+from testbed.cluster import Cluster
+from testbed.kube import Object
+from testbed.pools import API, Pools, manifest
+from testbed.rig import Rig
+from testbed.samples import SAMPLES
+
+DEPLOYMENT = ("apps/v1", "Deployment")
+
+
+@pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
+def test_what_the_api_server_makes_of_a_pool_renders_to_what_the_file_does(
+    shared_rig: Rig, path: Path
+) -> None:
+    """Defaults that the API server fills in are those of `kvtier render`."""
+    (pool,) = load(path.read_text(), "default")
+    written: Any = yaml.safe_load(path.read_text())
+    written["metadata"]["namespace"] = "default"
+    address = shared_rig.kube.path(*API, "default")
+    kept = shared_rig.kube.request("POST", address, json=written, params={"dryRun": "All"})
+    nameless = KVCachePool.model_validate(
+        {**kept, "metadata": written["metadata"]}
+    )  # without uid, as in a file
+    assert printed(nameless).manifests == printed(pool).manifests
+
+
+def _template(pools: Pools) -> Object:
+    made: Object = pools.child(*DEPLOYMENT)["spec"]["template"]
+    return made
+
+
+def _model(pools: Pools, **changes: Any) -> Object:
+    return {"models": [pools.get("pool")["spec"]["models"][0] | changes]}
+
+
+def _ready(spoiled: Rig) -> Pools:
+    pools = spoiled.pools()
+    pools.create("pool")
+    spoiled.until_ready(pools, "pool")
+    return pools
+
+
+def test_a_change_that_engines_do_not_see_rolls_nothing(spoiled: Rig) -> None:
+    with spoiled.operator():
+        pools = _ready(spoiled)
+        before = _template(pools)
+        labels = {"metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}}}
+        spoiled.kube.patch(*API, "pool", labels, pools.namespace)
+        for change in (
+            _model(pools, replicas=3),
+            {"deletionPolicy": "Delete"},
+            {"tiers": {"lustre": {"capacity": "18000Gi"}}},
+            {"mode": "Opportunistic"},
+            {"strict": False},
+        ):
+            pools.patch("pool", change)
+            spoiled.until_ready(pools, "pool")
+            assert _template(pools) == before, change
+        assert pools.child(*DEPLOYMENT)["spec"]["replicas"] == 3
+
+
+def test_a_change_of_the_cache_s_type_rolls_once(spoiled: Rig) -> None:
+    with spoiled.operator("--resync-seconds", "1"):
+        pools = _ready(spoiled)
+        generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
+        directory = pools.get("pool")["status"]["models"][0]["fingerprint"]
+        pools.patch("pool", _model(pools, kvCacheDtype="fp8"))
+        spoiled.until(lambda: "--kv-cache-dtype=fp8" in str(_template(pools)))
+        spoiled.until_ready(pools, "pool")
+        assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation + 1
+        assert pools.get("pool")["status"]["models"][0]["fingerprint"] != directory
+
+
+def test_a_restart_of_the_operator_changes_no_deployment(spoiled: Rig) -> None:
+    with spoiled.operator():
+        pools = _ready(spoiled)
+    before = pools.child(*DEPLOYMENT)["metadata"]["generation"]
+    with spoiled.operator("--resync-seconds", "1") as process:
+        operator_process.await_log(process, "verified all pools")
+        operator_process.await_log(process, "listed ", 4)
+        assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before
+
+
+@pytest.mark.usefixtures("operator")
+def test_the_same_file_applied_once_more_changes_no_deployment(control_plane: Cluster, pools: Pools) -> None:
+    """By kubectl in both of its ways: each leaves another trace in the pool, and none in its children."""
+    text = yaml.safe_dump(manifest("pool", pools.namespace, tiers__lustre=None))
+    apply = ("apply", "-n", pools.namespace, "--validate=strict", "-f", "-")
+    control_plane.kubectl(*apply, input=text)
+    pools.wait("pool")
+    before = pools.child(*DEPLOYMENT)["metadata"]["generation"]
+    for how in ((), ("--server-side", "--force-conflicts"), ()):
+        control_plane.kubectl(*apply, *how, input=text)
+    pools.patch("pool", {"deletionPolicy": "Delete"})
+    pools.wait("pool")
+    assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before

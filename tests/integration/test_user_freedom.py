@@ -1,0 +1,170 @@
+"""What users add to the engines' Pods: it arrives as written, goes when it is taken away, and rolls them once."""
+
+from collections.abc import Callable
+from functools import partial
+from typing import Any
+
+from testbed import operator_process
+from testbed.kube import Object
+from testbed.operator_process import USER
+from testbed.pools import Pools
+from testbed.rig import Rig
+
+DEPLOYMENT = ("apps/v1", "Deployment")
+ADDITIONS: Object = {
+    "labels": {"example.com/team": "a"},
+    "annotations": {"example.com/note": "{}\n\"'$"},
+    "serviceAccountName": "reader",
+    "priorityClassName": "high",
+    "runtimeClassName": "gvisor",
+    "schedulerName": "other",
+    "terminationGracePeriodSeconds": 600,
+    "tolerations": [{"operator": "Exists"}, {"key": "team", "value": "a", "effect": "NoSchedule"}],
+    "topologySpreadConstraints": [
+        {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
+    ],
+    "volumes": [{"name": "models", "persistentVolumeClaim": {"claimName": "models"}}],
+    "volumeMounts": [{"name": "models", "mountPath": "/models", "readOnly": True}],
+    "initContainers": [{"name": "fetch", "image": "example/fetch", "args": ["$(HOME)"]}],
+    "containers": [{"name": "logs", "image": "example/logs", "env": [{"name": "A", "value": "b"}]}],
+}
+ODD: Object = {
+    "volumeMounts": [{"name": "tmp", "mountPath": "/scratch", "readOnly": False, "subPath": ""}],
+    "containers": [
+        {
+            "name": "logs",
+            "image": "example/logs",
+            "args": [],
+            "command": None,
+            "stdin": False,
+            "env": [{"name": "A", "value": ""}],
+            "resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}, "limits": {"memory": 2147483648}},
+        }
+    ],
+}
+"""What the API server keeps in other words, or not at all."""
+
+
+def _spec(pools: Pools) -> Any:
+    return pools.child(*DEPLOYMENT)["spec"]["template"]
+
+
+def _served(pools: Pools, **changes: Any) -> None:
+    """Edit the pool's only model; None takes a field away."""
+    model = pools.get("pool")["spec"]["models"][0] | changes
+    pools.patch("pool", {"models": [{key: value for key, value in model.items() if value is not None}]})
+
+
+def _generation(pools: Pools) -> int:
+    return int(pools.child(*DEPLOYMENT)["metadata"]["generation"])
+
+
+def _contains(live: Any, written: Any) -> bool:
+    """Whether all that was written stands there; maps and lists may have more, in front of it."""
+    if isinstance(written, dict):
+        return all(key in live and _contains(live[key], value) for key, value in written.items())
+    if isinstance(written, list):
+        return all(map(_contains, live[len(live) - len(written) :], written))
+    return bool(live == written)
+
+
+def test_additions_arrive_and_go_with_one_rollout_each(spoiled: Rig) -> None:
+    pools = spoiled.pools()
+    with spoiled.operator():
+        pools.create("pool")
+        spoiled.until_ready(pools, "pool")
+        before, generation = _spec(pools), _generation(pools)
+        _served(pools, podTemplate=ADDITIONS)
+        spoiled.until(lambda: "initContainers" in _spec(pools)["spec"])
+        spoiled.until_ready(pools, "pool")
+        made, pod = _spec(pools), {k: v for k, v in ADDITIONS.items() if k not in ("labels", "annotations")}
+        mounts = pod.pop("volumeMounts")
+        assert _contains(made["metadata"], {key: ADDITIONS[key] for key in ("labels", "annotations")})
+        assert _contains(made["spec"], pod)
+        assert _contains(made["spec"]["containers"][0]["volumeMounts"], mounts)
+        assert _generation(pools) == generation + 1
+        _served(pools, podTemplate=None)
+        spoiled.until(lambda: _spec(pools) == before)
+        spoiled.until_ready(pools, "pool")
+        assert _generation(pools) == generation + 2
+
+
+REFUSED: dict[str, tuple[Object, str]] = {
+    "a field that no Pod has": ({"containers": [{"name": "logs", "image": "x", "imagge": "y"}]}, ".imagge"),
+    "a container without an image": ({"containers": [{"name": "logs"}]}, "image: Required value"),
+    "a value of another kind": ({"containers": [{"name": "logs", "image": "x", "args": "text"}]}, ".args"),
+    "a mount of no volume": ({"volumeMounts": [{"name": "gone", "mountPath": "/a"}]}, 'Not found: "gone"'),
+    "a name for two containers": (
+        {"containers": [{"name": "a", "image": "x"}], "initContainers": [{"name": "a", "image": "x"}]},
+        'Duplicate value: "a"',
+    ),
+    "a toleration that is none": ({"tolerations": [{"operator": "Maybe"}]}, "operator"),
+    "a size that is none": (
+        {"containers": [{"name": "a", "image": "x", "resources": {"limits": {"cpu": "many"}}}]},
+        "quantit",
+    ),
+}
+
+
+def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_are(spoiled: Rig) -> None:
+    homes = {case: spoiled.pools() for case in REFUSED}
+    with spoiled.operator():
+        for pools in homes.values():
+            pools.create("pool", tiers__lustre=None)
+        for pools in homes.values():
+            spoiled.until_ready(pools, "pool")
+        before = {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()}
+        for case, pools in homes.items():
+            _served(pools, podTemplate=REFUSED[case][0])
+        for case, pools in homes.items():
+            spoiled.until(partial(_tells, pools, REFUSED[case][1]), f"{case} is told of")
+        assert {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()} == before
+        for pools in homes.values():
+            _served(pools, podTemplate=None)
+        for pools in homes.values():
+            spoiled.until_ready(pools, "pool")
+
+
+def _tells(pools: Pools, words: str) -> bool:
+    told = pools.condition("pool", "ModelsReady")
+    refused = told.get("status") == "False" and told["message"].startswith("Deployment ")
+    return refused and words in told["message"]
+
+
+def _quiet(spoiled: Rig, act: Callable[[], object]) -> list[str]:
+    """What the operator writes in four rounds of looking at everything, once `act` has been done."""
+    with spoiled.operator("--resync-seconds", "1") as process:
+        act()
+        _await_resyncs(process)
+        mark = spoiled.plane.audit.mark()
+        _await_resyncs(process)
+        return [f"{one.verb} {one.resource}" for one in spoiled.plane.audit.writes(mark, USER)]
+
+
+def _await_resyncs(process: Any) -> None:
+    listed = operator_process.logged(process).count("listed ")
+    operator_process.await_log(process, "listed ", listed + 4)
+
+
+def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(spoiled: Rig) -> None:
+    pools = spoiled.pools()
+    pools.create("pool", tiers__lustre=None, models__0__podTemplate=ODD)
+    assert _quiet(spoiled, lambda: spoiled.until_ready(pools, "pool")) == []
+    generation = _generation(pools)
+    assert _quiet(spoiled, lambda: None) == []
+    assert _generation(pools) == generation == 1
+
+
+def test_variables_from_secrets_are_passed_on_as_references(spoiled: Rig) -> None:
+    pools = spoiled.pools()
+    secret = {"name": "keys", "namespace": pools.namespace}
+    spoiled.kube.create(
+        {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"api": "s3cr3t"}}
+    )
+    reference = {"secretKeyRef": {"name": "keys", "key": "api"}}
+    with spoiled.operator():
+        pools.create("pool", tiers__lustre=None, models__0__env=[{"name": "KEY", "valueFrom": reference}])
+        spoiled.until_ready(pools, "pool")
+        (engine,) = _spec(pools)["spec"]["containers"]
+        assert {"name": "KEY", "valueFrom": reference} in engine["env"]
+        assert "s3cr3t" not in str(pools.get("pool")) + str(pools.child(*DEPLOYMENT))

@@ -1,0 +1,96 @@
+"""What `kvtier check` counts for every model."""
+
+from typing import Any
+
+from kvtier.api.quantities import GIB
+from kvtier.cli.model_sizes import rows
+from kvtier.facts.model import Facts
+from unit.builders import model, pool
+from unit.tables import table
+
+LARGE: dict[str, Any] = {"model": "meta-llama/Llama-3.3-70B-Instruct"}
+LIMITS = {"maxModelLen": 32768, "maxNumSeqs": 16, "maxNumBatchedTokens": 8192}
+NO_NUMBERS = (
+    "kvtier has no numbers for this architecture, kvCacheDtype, tensorParallelSize or these extraArgs"
+)
+
+
+def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> dict[str, str]:
+    of = pool(tiers=tiers or {}, models=[model(**changes)])
+    return dict(rows(of, of.spec.models[0], Facts(), gpu_cache))
+
+
+def test_a_model_that_is_known() -> None:
+    assert _rows(tiers={"localSSD": {"capacity": "1Ti"}}, **LARGE) == {
+        "a token": "takes 327680 bytes in a tier, for all GPUs of a Pod",
+        "a file": "chunks of 256 tokens in files of 80Mi",
+        "cpu, per Pod": "100Gi hold 327680 tokens",
+        "localSSD, per Pod": "1Ti hold 3355443 tokens",
+        "lustre, of all Pods": "18000Gi hold 58982400 tokens",
+    }
+
+
+def test_a_model_that_mixes_states_and_attention() -> None:
+    found = _rows(
+        model="nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", tensorParallelSize=1, tiers={"lustre": None}
+    )
+    assert found == {
+        "a token": "takes 30720 bytes in a tier, for all GPUs of a Pod",
+        "a file": "chunks of 2096 tokens in files of 12576Ki",
+        "cpu, per Pod": "100Gi hold 3495253 tokens",
+    }
+
+
+@table(
+    "changes, why",
+    {
+        "a model that nobody described": (
+            {"model": "a/b"},
+            "kvtier has no config.json of this model, or of this revision: give it in modelConfigFrom",
+        ),
+        "a document that is none": (
+            {"modelConfigFrom": {"inline": "[]"}},
+            "modelConfigFrom.inline is JSON, but no object: put the model's whole config.json there",
+        ),
+        "a document that may not be read": (
+            {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}},
+            "the ConfigMap of modelConfigFrom may not be read",
+        ),
+        "a document of an architecture that is not known": (
+            {"modelConfigFrom": {"inline": '{"model_type": "odd", "num_attention_heads": 8}'}},
+            NO_NUMBERS,
+        ),
+        "arguments that make it another model": ({"extraArgs": ["--hf-overrides={}"]}, NO_NUMBERS),
+    },
+)
+def test_without_numbers_it_says_why(changes: dict[str, Any], why: str) -> None:
+    assert _rows(gpu_cache=38 * GIB, **changes) == {
+        "a token": f"its bytes are not known: {why}",
+        "a file": "chunks of 16 blocks, of a model whose size in the cache kvtier does not know",
+    }
+
+
+@table(
+    "changes, text",
+    {
+        "limits that may rise": (
+            LIMITS,
+            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each, so maxNumSeqs may rise from 16 "
+            "to 40; maxNumBatchedTokens 8192 can stay",
+        ),
+        "limits that are there already": (
+            LIMITS | {"maxNumSeqs": 40},
+            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each: maxNumSeqs 40 is not below that",
+        ),
+        "limits that nobody has set": (
+            {},
+            "set maxModelLen, maxNumSeqs and maxNumBatchedTokens to see what fits: else vLLM chooses them",
+        ),
+    },
+)
+def test_the_memory_of_a_gpu(changes: dict[str, Any], text: str) -> None:
+    assert _rows(gpu_cache=50 * GIB, **LARGE, **changes)["GPU memory"] == text
+
+
+def test_what_another_type_would_allow() -> None:
+    assert "256 sequences fit where 128 of auto do" in _rows(maxNumSeqs=128, **LARGE)["maxNumSeqs"]

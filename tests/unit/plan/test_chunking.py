@@ -1,0 +1,167 @@
+"""How many blocks make one file, and that the number stays while the cache does."""
+
+import json
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, PoolStatus, ServedModel, TierStatus
+from kvtier.data import table as data
+from kvtier.engines.fingerprint import fingerprint
+from kvtier.facts.model import ConfigMaps, Facts
+from kvtier.plan.chunking import blocks_per_chunk, model_chunk, model_geometry, undecided
+from unit.builders import joined, model, pool, with_status
+from unit.tables import table
+
+MIB = 1 << 20
+SMALL = {"model": "openai/gpt-oss-20b", "tensorParallelSize": 1}
+"""A model whose usual chunks are too small for a tier that Pods share."""
+
+MLA = {"model": "deepseek-ai/DeepSeek-V3", "tensorParallelSize": 8}
+LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
+PRIVATE = {"lustre": None, "localSSD": {"capacity": "1Ti"}}
+BUCKET = {"lustre": None, "objectStorage": {"bucket": "blocks"}}
+LLAMA_70B = {"model": "meta-llama/Llama-3.3-70B-Instruct", "tensorParallelSize": 8}
+FROM_MAP = {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}}
+
+
+def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
+    return pool(tiers=tiers or {}, models=[model(**changes)])
+
+
+def _served(of: KVCachePool) -> ServedModel:
+    return of.spec.models[0]
+
+
+def _blocks(of: KVCachePool, facts: Facts | None = None) -> int:
+    return blocks_per_chunk(of, _served(of), facts or Facts())
+
+
+def _recorded(
+    of: KVCachePool, blocks: int | None, *tiers: str, phase: str = "Bound", **changes: Any
+) -> KVCachePool:
+    """The pool with a status that was written with so many blocks (None: by a kvtier that recorded no number)."""
+    status = PoolStatus(
+        models=[
+            ModelStatus(
+                name="llama",
+                blocks_per_chunk=blocks,
+                fingerprint=fingerprint(_served(of), blocks or 16),
+                **changes,
+            )
+        ],
+        tiers=[TierStatus(name=tier, phase=phase) for tier in tiers],
+    )
+    return with_status(of, status)
+
+
+@table(
+    "of, blocks, size",
+    {
+        "a large model keeps the usual number": (_pool(**LLAMA_70B), 16, 80 * MIB),
+        "a small one gets files that Lustre likes": (_pool(**SMALL), 64, 24 * MIB),
+        "and a bucket likes": (_pool(BUCKET, **SMALL), 64, 24 * MIB),
+        "but not where nobody shares them": (_pool(PRIVATE, **SMALL), 16, 6 * MIB),
+        "of a model that is not known there is only the usual number": (_pool(model="a/b"), 16, None),
+        "the user's number is taken as it is": (_pool(blocksPerChunk=3, **LLAMA_70B), 3, 15 * MIB),
+        "larger blocks are fewer": (_pool(blockSize=64, **LLAMA_70B), 4, 80 * MIB),
+        "and at least one": (_pool(blockSize=128, model="a/b"), 2, None),
+        "LMCache has a file for every GPU": (_pool(engine=LMCACHE, **LLAMA_70B), 32, 20 * MIB),
+        "of a latent, which every GPU has, too": (_pool(engine=LMCACHE, **MLA), 16, 17989632),
+    },
+)
+def test_without_a_record(of: KVCachePool, blocks: int, size: int | None) -> None:
+    assert _blocks(of) == blocks
+    assert model_chunk(of, _served(of), Facts()).size == size
+
+
+@pytest.mark.parametrize("name", data("models")["models"])
+@pytest.mark.parametrize("gpus", [1, 2, 8])
+def test_chunks_of_lmcache_are_large_files_of_whole_blocks_of_any_kernel(name: str, gpus: int) -> None:
+    of = _pool(model=name, tensorParallelSize=gpus, engine=LMCACHE)
+    known, blocks = model_geometry(_served(of), Facts()), _blocks(of)
+    if known is None or len(known.groups) > 1 or known.groups[0].tokens != 16:
+        return
+    assert blocks * 16 % 128 == 0
+    assert known.block_bytes * blocks >= 16 * MIB or blocks * 16 == 2048
+
+
+@table(
+    "of, blocks",
+    {
+        "what was used stays, whatever would suit": (_recorded(_pool(**SMALL), 16, "lustre"), 16),
+        "also where a table has learned of the model": (_recorded(_pool(model="a/b"), 64, "lustre"), 64),
+        "also from a kvtier that knew one number only": (_recorded(_pool(**SMALL), None, "lustre"), 16),
+        "also without a shared tier": (_recorded(_pool(PRIVATE, **SMALL), 64, "cpu", "localSSD"), 64),
+        "also with a bucket": (_recorded(_pool(BUCKET, **SMALL), 16, "objectStorage"), 16),
+        "also while the tier is bypassed": (_recorded(_pool(**SMALL), 16, "lustre", phase="Bypassed"), 16),
+        "the user's number goes before": (_recorded(_pool(blocksPerChunk=8, **SMALL), 16, "lustre"), 8),
+        "a number of the user's that is gone stays, too": (_recorded(_pool(**SMALL), 8, "lustre"), 8),
+        "a shared tier that comes asks anew": (_recorded(_pool(**SMALL), 16, "cpu"), 64),
+        "one that goes asks anew": (_recorded(_pool(PRIVATE, **SMALL), 64, "lustre"), 16),
+        "one that is only kept is gone": (
+            _recorded(_pool(PRIVATE, **SMALL), 64, "lustre", phase="Retained"),
+            64,
+        ),
+        "another one in its place is no change": (_recorded(_pool(BUCKET, **SMALL), 16, "lustre"), 16),
+    },
+)
+def test_with_a_record(of: KVCachePool, blocks: int) -> None:
+    assert _blocks(of) == blocks
+
+
+@table(
+    "change",
+    {
+        "another model": {"model": "openai/gpt-oss-120b"},
+        "another type": {"kvCacheDtype": "fp8"},
+        "other GPUs": {"tensorParallelSize": 2},
+        "another size of blocks": {"blockSize": 32},
+        "another version": {"engine": {"image": "vllm/vllm-openai:v0.32.0"}},
+        "another backend": {"engine": LMCACHE},
+    },
+)
+def test_a_record_is_about_one_cache(change: dict[str, Any]) -> None:
+    before = _recorded(_pool(**SMALL), 1, "lustre")
+    after = _pool(**joined(SMALL, change))
+    assert _blocks(before) == 1
+    assert _blocks(with_status(after, before.status)) == _blocks(after)
+
+
+def test_another_name_is_another_model() -> None:
+    of = _recorded(_pool(**SMALL), 16, "lustre")
+    assert _blocks(with_status(_pool(name="other", **SMALL), of.status)) == 64
+
+
+def _facts(text: str | None) -> Facts:
+    return replace(Facts(), config_maps=ConfigMaps({"configs": {"config.json": text} if text else {}}))
+
+
+_FIELDS = {"model_type": "llama", "num_hidden_layers": 4, "hidden_size": 1024, "num_attention_heads": 16}
+CONFIG, LARGER = (
+    json.dumps({**_FIELDS, "dtype": "float16", "num_hidden_layers": count}) for count in (4, 40)
+)
+
+
+@table(
+    "of, facts, expected",
+    {
+        "a document that is there decides": (_pool(**FROM_MAP), _facts(CONFIG), (64, False)),
+        "one that is not is waited for": (_pool(**FROM_MAP), _facts(None), (16, True)),
+        "one that is none, too": (_pool(**FROM_MAP), _facts("[]"), (16, True)),
+        "one that may not be read, too": (_pool(**FROM_MAP), Facts(), (16, True)),
+        "but not for a number of the user's": (_pool(blocksPerChunk=4, **FROM_MAP), Facts(), (4, False)),
+        "nor for a record": (_recorded(_pool(**FROM_MAP), 32, "lustre"), Facts(), (32, False)),
+        "a model without a document waits for none": (_pool(), Facts(), (16, False)),
+    },
+)
+def test_a_document(of: KVCachePool, facts: Facts, expected: tuple[int, bool]) -> None:
+    assert (_blocks(of, facts), undecided(of, _served(of), facts)) == expected
+
+
+def test_a_document_that_changes_later_makes_no_cold_cache() -> None:
+    of = _pool(**FROM_MAP)
+    used = _recorded(of, _blocks(of, _facts(CONFIG)), "lustre")
+    assert _blocks(of, _facts(LARGER)) != _blocks(of, _facts(CONFIG))
+    assert _blocks(used, _facts(LARGER)) == _blocks(of, _facts(CONFIG))
