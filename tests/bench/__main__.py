@@ -18,7 +18,10 @@ _BENCHES: dict[Callable[[], Iterator[Row]], tuple[str, ...]] = {
         "restart_1000", "restart_1000_process", "restart_1000_cpu", "restart_writes",
         "operator_rss", "operator_rss_idle", "idle_writes", "idle_lease_renewals",
     ),
-    engine.rows: ("ttft_shared_tier_cpu_0.32", "ttft_shared_tier_cpu_0.33"),
+    engine.rows: (
+        "ttft_shared_tier_cpu_0.32", "ttft_shared_tier_cpu_0.33",
+        "shm_beside_tier_0.32", "shm_beside_tier_0.33",
+    ),
 }  # fmt: skip
 NAMES = {name for measured in _BENCHES.values() for name in measured}
 

@@ -41,6 +41,7 @@ class Goal:
 
 
 GOALS = {
+    "render_pool": Goal(5.0),
     "apply_one_pool": Goal(1.2, "ratio"),
     "writes_per_pool": Goal(1.0, "ratio"),
     "restart_1000": Goal(5.0),

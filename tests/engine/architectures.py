@@ -59,7 +59,7 @@ GEMMA_27B = _llama(62, 5376, 32, 16) | {
     "model_type": "gemma3_text",
     "head_dim": 128,
     "sliding_window": 1024,
-    "sliding_window_pattern": 6,
+    "layer_types": ["full_attention" if layer % 6 == 5 else "sliding_attention" for layer in range(62)],
     "query_pre_attn_scalar": 168,
     "hidden_activation": "gelu_pytorch_tanh",
 }

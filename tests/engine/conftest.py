@@ -1,7 +1,6 @@
 """The engines, one worker per version, and a small model that all servers share."""
 
 import os
-import re
 import shutil
 import subprocess
 from collections.abc import Callable, Iterator
@@ -22,18 +21,33 @@ SMALL = Path(__file__).parent / "models" / "small"
 WEIGHTS = Path(__file__).parent / "inside" / "weights.py"
 
 
+_SLOW = ("test_lmcache", "native")
+"""What starts engines, the longest first."""
+_QUICK = ("0.33", "0.32")
+"""What asks the worker of a version, or is about none."""
+
+
 class ByEngine(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share servers run in one process; those that ask workers share these."""
+    """Tests that share servers run in one process, and so do those that ask workers."""
 
     def _split_scope(self, nodeid: str) -> str:
-        """The group of a test: where it stands, and the version that is its first parameter."""
-        if shared := re.search(r"engine/(native|test_lmcache).*\[([0-9.]+)", nodeid):
-            return f"{shared[1]} {shared[2]}"
-        return "workers"
+        return _group(nodeid)
+
+
+def _group(nodeid: str) -> str:
+    slow = next((name for name in _SLOW if f"engine/{name}" in nodeid), None)
+    return slow or next((version for version in _QUICK if f"[{version}" in nodeid), _QUICK[0])
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """The slow groups first: each process takes one, and then what is left."""
+    order = (*_SLOW, *_QUICK)
+    items.sort(key=lambda item: order.index(_group(item.nodeid)))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByEngine:
     """Starting an engine takes half a minute: two processes must not both start the same."""
+    config.option.loadscopereorder = False
     return ByEngine(config, log)
 
 
@@ -54,8 +68,14 @@ def workers(engines: Environment) -> Iterator[Callable[[str], Worker]]:
 
 @pytest.fixture(scope="session")
 def vllm(workers: Callable[[str], Worker]) -> Worker:
-    """The vLLM that kvtier renders for."""
+    """The newest of them."""
     return workers(VERSIONS[0])
+
+
+@pytest.fixture(scope="session", params=VERSIONS)
+def real(request: pytest.FixtureRequest, workers: Callable[[str], Worker]) -> Worker:
+    """Every vLLM that users can choose, in turn."""
+    return workers(request.param)
 
 
 @pytest.fixture(scope="session")

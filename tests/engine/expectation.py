@@ -1,12 +1,13 @@
 """What vLLM must have understood of a pool: from its fields, not from what kvtier renders."""
 
-import math
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.engines.fingerprint import directory
 from kvtier.engines.versions import facts
 
 ROOTS = {"localSSD": "/kv/ssd", "lustre": "/kv/lustre"}
+_CONNECTORS = {"Native": "OffloadingConnector", "LMCache": "LMCacheMPConnector"}
 
 
 def check(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: list[str]) -> None:
@@ -19,6 +20,7 @@ def check(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: l
         "revision": _revision(model),
         "max_model_len": model.max_model_len,
         "dtype": model.kv_cache_dtype,
+        "block_size": model.block_size,
         "prefix_caching": True,
         "hash": "sha256_cbor",
         "gpu_memory_utilization": model.gpu_memory_utilization,
@@ -26,10 +28,7 @@ def check(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: l
         "max_num_seqs": model.max_num_seqs,
         "max_num_batched_tokens": model.max_num_batched_tokens,
     }
-    _check_connector(pool, found, tiers)
-    assert [_of_tier(tier) for tier in found.get("tiers", [])] == [
-        _expected_tier(pool, model, name) for name in tiers if name != "cpu"
-    ]
+    _check_connector(pool, model, found, tiers)
 
 
 def _revision(model: ServedModel) -> str | None:
@@ -48,36 +47,57 @@ def _understood(model: ServedModel, configured: dict[str, Any]) -> dict[str, Any
     return {k: None if k in left else v for k, v in configured.items() if k not in transfer}
 
 
-def _check_connector(pool: KVCachePool, found: dict[str, Any], tiers: list[str]) -> None:
+def _check_connector(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: list[str]) -> None:
     configured = found["configured"]
     connector = [configured[name] for name in ("connector", "role", "failure_policy")]
     if not tiers:
         assert (connector, configured["extra"]) == ([None, None, None], None)
         return
-    assert connector == ["OffloadingConnector", "kv_both", "recompute"]
+    assert connector == [_CONNECTORS[model.engine.backend], "kv_both", "recompute"]
+    if model.engine.backend == "LMCache":
+        assert found["connector_class"].startswith("lmcache."), (
+            "vLLM's own one knows one group of layers only"
+        )
+    else:
+        _check_tiers(pool, model, found, tiers)
+
+
+def _check_tiers(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: list[str]) -> None:
     assert found["spec"] == ("TieringOffloadingSpec" if tiers[1:] else "CPUOffloadingSpec")
     assert pool.spec.tiers.cpu
-    extra = configured["extra"]
+    extra = found["configured"]["extra"]
     assert extra["cpu_bytes_to_use"] == pool.spec.tiers.cpu.capacity.bytes
-    assert math.log2(extra["blocks_per_chunk"]).is_integer()
     assert extra["eviction_policy"] == "lru"
+    blocks = extra["blocks_per_chunk"]
+    assert type(blocks) is int
+    assert blocks > 0
+    assert blocks == (model.blocks_per_chunk or blocks)
+    below = [_expected_tier(pool, model, name, blocks) for name in tiers if name != "cpu"]
+    assert found["tiers"] == below
 
 
-def _expected_tier(pool: KVCachePool, model: ServedModel, name: str) -> dict[str, Any]:
-    settings = facts(model).fs_tier[name]
-    place = f"{ROOTS[name]}/{pool.namespace}/{pool.name}/"
+def _expected_tier(pool: KVCachePool, model: ServedModel, name: str, blocks_per_chunk: int) -> dict[str, Any]:
+    place = directory(pool, model, blocks_per_chunk)
+    if name == "objectStorage":
+        return _expected_objects(pool, place)
     return {
         "class": "FileSystemTierManager",
+        "tier_type": "fs",
         "backpressure": "EMABackpressureDetector",
-        "in": place,
-        **settings,
+        "root_dir": f"{ROOTS[name]}/{place}",
+        **facts(model).fs_tier[name],
     }
 
 
-def _of_tier(tier: dict[str, Any]) -> dict[str, Any]:
-    """The tier, without the name of its last directory, which must be one of 16 hex digits."""
-    place, slash, fingerprint = tier["root_dir"].rpartition("/")
-    assert len(fingerprint) == 16
-    assert int(fingerprint, 16) >= 0
-    others = {k: v for k, v in tier.items() if k not in ("root_dir", "tier_type")}
-    return {**others, "in": place + slash}
+def _expected_objects(pool: KVCachePool, place: str) -> dict[str, Any]:
+    tier = pool.spec.tiers.object_storage
+    assert tier
+    store = {"bucket": tier.bucket, "endpoint_override": tier.endpoint, "scheme": tier.scheme}
+    return {
+        "class": "ObjectStoreSecondaryTierManager",
+        "tier_type": "obj",
+        "backpressure": "EMABackpressureDetector",
+        "prefix": place,
+        "locality": "REMOTE",
+        "store": store | ({"region": tier.region} if tier.region else {}),
+    }

@@ -34,15 +34,20 @@ class Volume:
     read_only: bool = False
 
 
-def started(deployment: Manifest, secrets: Mapping[str, str] | None = None) -> Started:
-    """The only container of a Deployment; `secrets` has the values of variables that come from Secrets."""
+def started(
+    deployment: Manifest, elsewhere: Mapping[str, str] | None = None, among: str = "containers"
+) -> Started:
+    """kvtier's own among a Deployment's containers, or its `initContainers`: it stands first.
+
+    `elsewhere` has the values of variables that come from Secrets and the like.
+    """
     pod = deployment["spec"]["template"]["spec"]
-    (container,), security = pod["containers"], pod["securityContext"]
+    container, security = pod[among][0], pod["securityContext"]
     assert container["securityContext"]["readOnlyRootFilesystem"], "the Pods of these tests have no other"
     variables: dict[str, str] = {}
     for variable in container["env"]:
         name = variable["name"]
-        taken = (secrets or {}).get(name, "") if "valueFrom" in variable else None
+        taken = (elsewhere or {}).get(name, "") if "valueFrom" in variable else None
         variables[name] = expand(variable.get("value", ""), variables) if taken is None else taken
     command, arguments = (
         [expand(text, variables) for text in container.get(part, [])] for part in ("command", "args")
@@ -51,11 +56,11 @@ def started(deployment: Manifest, secrets: Mapping[str, str] | None = None) -> S
 
 
 def volumes(deployment: Manifest, claims: Mapping[str, Volume], directory: Path) -> dict[str, Volume]:
-    """What is mounted where in the only container of a Deployment; emptyDirs are made below `directory`."""
+    """What is mounted where in the containers of a Deployment; emptyDirs are made below `directory`."""
     pod = deployment["spec"]["template"]["spec"]
-    (container,) = pod["containers"]
+    containers = [*pod.get("initContainers", []), *pod["containers"]]
     made = {one["name"]: _volume(one, claims, directory) for one in pod["volumes"]}
-    return {mount["mountPath"]: made[mount["name"]] for mount in container["volumeMounts"]}
+    return {mount["mountPath"]: made[mount["name"]] for one in containers for mount in one["volumeMounts"]}
 
 
 def _volume(declared: Manifest, claims: Mapping[str, Volume], directory: Path) -> Volume:

@@ -8,9 +8,14 @@ from statistics import median
 FILE = Path(__file__).parents[2] / "build" / "engine.json"
 
 
-def write(name: str, seconds: Sequence[float], baseline: Sequence[float]) -> None:
-    """Keep the medians of both, in milliseconds, in place of an earlier run's."""
+def ratio(name: str, seconds: Sequence[float], baseline: Sequence[float]) -> None:
+    """Keep the medians of both, in milliseconds."""
+    keep(name, 1e3 * median(seconds), "ms", 1e3 * median(baseline))
+
+
+def keep(name: str, value: float, unit: str, baseline: float | None = None) -> None:
+    """Keep a number in place of an earlier run's."""
     FILE.parent.mkdir(exist_ok=True)
     known = json.loads(FILE.read_text()) if FILE.exists() else {}
-    known[name] = {"value": 1e3 * median(seconds), "unit": "ms", "baseline": 1e3 * median(baseline)}
+    known[name] = {"value": value, "unit": unit, "baseline": baseline}
     FILE.write_text(json.dumps(known, indent=2, sort_keys=True) + "\n")

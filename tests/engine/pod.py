@@ -51,7 +51,7 @@ class Pod:
         self._pause = Component("pause", command, self._directory, dict(os.environ))
         self._pause.start()
         try:
-            eventually(self._mounted, 20, "the Pod's mounts")
+            eventually(self._mounted, 60, "the Pod's mounts")
         except BaseException:
             self.__exit__()
             raise
@@ -85,24 +85,29 @@ class Pod:
         self._containers.append(container)
         return container
 
-    def execute(self, script: str) -> None:
-        """Run a shell script with the rights of a node's administrator; `$ROOT` is the containers' root."""
-        command = [*self._enter(), "/bin/sh", "-ec", script]
+    def execute(self, script: str, within: "Container | None" = None) -> None:
+        """Run a shell script with the rights of a node's administrator; `$ROOT` is the containers' root.
+
+        A running container has mounts of its own, as on a node: what is to change for it is changed `within` it.
+        """
+        command = [*self._enter(within), "/bin/sh", "-ec", script]
         env = {**os.environ, "ROOT": str(self._root)}
         subprocess.run(command, check=True, env=env, cwd="/")
 
     def give(self, inside: str, user: int) -> None:
         """Make a file that belongs to a user, as one of the containers would have."""
         self.path(inside).touch(mode=0o600)
-        os.chown(self.path(inside), user, user)
+        if not self._user:
+            os.chown(self.path(inside), user, user)
 
     def path(self, inside: str) -> Path:
         """A path of the containers, as seen from here."""
         return Path(f"/proc/{self._pause.pid}/root{self._root}{inside}")
 
-    def _enter(self) -> list[str]:
+    def _enter(self, within: "Container | None" = None) -> list[str]:
         user = ["--user", "--preserve-credentials"] if self._user else []
-        return ["/usr/bin/nsenter", f"--target={self._pause.pid}", *user, "--mount"]
+        target = within.first() if within else self._pause.pid
+        return ["/usr/bin/nsenter", f"--target={target}", *user, "--mount"]
 
     def _mounted(self) -> bool:
         self._pause.require_alive()
@@ -151,18 +156,26 @@ class Container(Component):
 
     def stop(self, grace: float = 30) -> None:
         """SIGTERM to process 1, then SIGKILL, as the kubelet does."""
-        for pid in self._first():
+        for pid in self._children():
             os.kill(pid, signal.SIGTERM)
         self.wait_ended(grace)
 
     def kill(self) -> None:
         """The container ends at once, as when it runs out of memory."""
-        for pid in self._first():
+        for pid in self._children():
             os.kill(pid, signal.SIGKILL)
         self.wait_ended(10)
 
-    def _first(self) -> list[int]:
-        """Process 1 as this machine numbers it; empty when it has ended."""
+    def path(self, inside: str) -> Path:
+        """A path of this container, through its own mounts, as seen from here."""
+        return Path(f"/proc/{self.first()}/root{inside}")
+
+    def first(self) -> int:
+        """Process 1 as this machine numbers it; raises ``ComponentError`` when it has ended."""
+        self.require_alive()
+        return self._children()[0]
+
+    def _children(self) -> list[int]:
         try:
             return [
                 int(pid) for pid in Path(f"/proc/{self.pid}/task/{self.pid}/children").read_text().split()

@@ -12,7 +12,7 @@ from engine.environment import Environment
 from engine.kubelet import Started, Volume
 from engine.pod import Container, Pod
 from engine.server import Server
-from kvtier.engines.native import PORT
+from kvtier.engines.arguments import PORT
 from testbed.ports import free_ports
 
 MODEL = "/models/small"
@@ -61,9 +61,8 @@ class Replica:
         started = change(replace(self._started, arguments=arguments))
         return Server(self.pod.run(started, self._image.variables(shim)), port)
 
-    def run(self, arguments: list[str], name: str) -> Container:
+    def run(self, started: Started, name: str) -> Container:
         """Start another container of the Pod, from the same image."""
-        started = replace(self._started, command=[], arguments=arguments)
         return self.pod.run(started, self._image.variables(with_shim=False), name)
 
 

@@ -11,11 +11,14 @@ from engine.server import NAME
 from kvtier.api.v1alpha1 import KVCachePool
 from unit import builders
 
-# vLLM's attention on CPUs needs blocks of a multiple of 32 tokens; chunks are 16 blocks as everywhere.
+# vLLM's attention on CPUs needs blocks of a multiple of 32 tokens.
 BLOCK = 32
-CHUNK = 16 * BLOCK
+_BLOCKS = 16
+CHUNK = _BLOCKS * BLOCK
 # Whether a prefix is loaded or computed changes the last bits of a sum. With 16 bits that can change the best token.
 EXACT = ["--dtype=float32"]
+# A small cache, and one thread each that may run on any core: engines that share cores would else wait for each other.
+_ON_CPUS = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
 _VOCABULARY = 2048
 
 
@@ -26,8 +29,10 @@ def pool(**changes: Any) -> KVCachePool:
         "model": MODEL,
         "tensorParallelSize": 1,
         "maxModelLen": 8192,
-        "extraArgs": ["--skip-tokenizer-init", "--enforce-eager", f"--block-size={BLOCK}", *EXACT],
-        "env": [{"name": "VLLM_CPU_KVCACHE_SPACE", "value": "1"}],
+        "extraArgs": ["--skip-tokenizer-init", "--enforce-eager", *EXACT],
+        "blockSize": BLOCK,
+        "blocksPerChunk": _BLOCKS,
+        "env": [{"name": name, "value": value} for name, value in _ON_CPUS.items()],
     }
     tiers = {"cpu": {"capacity": "512Mi"}, "localSSD": {"capacity": "4Gi"}}
     return builders.pool(tiers=tiers, models=[builders.model(**{**served, **changes})])

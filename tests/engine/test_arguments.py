@@ -1,6 +1,6 @@
 """The argument lists that the planner renders, through vLLM's own parser, configuration and tier factories."""
 
-from collections.abc import Callable, Iterator
+import math
 from itertools import product
 from typing import Any
 
@@ -12,69 +12,95 @@ from engine.rendering import deployments, deployments_without_lustre, samples
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.data import table as data
+from kvtier.engines.lmcache import POD_NAME
+from kvtier.facts.model import Facts
+from kvtier.plan.chunking import blocks_per_chunk
 from unit.builders import joined, model, pool
 from unit.tables import table
 
-pytestmark = pytest.mark.timeout(300)
-DTYPES = data("engines")["versions"]["0.33"]["kvCacheDtypes"]
+pytestmark = pytest.mark.timeout(600)
+KNOWN = data("engines")["versions"]
 SSD = {"localSSD": {"capacity": "2000Gi"}}
+OBJECTS = {"objectStorage": {"bucket": "my-cache"}}
+ELSEWHERE = {
+    "objectStorage": {"bucket": "my-bucket", "endpoint": "minio:9000", "scheme": "http", "region": "r-1"}
+}
 TIERS: dict[str, dict[str, Any]] = {
     "none": {"cpu": None, "lustre": None},
     "cpu": {"lustre": None},
     "cpu localSSD": {"lustre": None, **SSD},
     "cpu lustre": {},
     "cpu localSSD lustre": SSD,
+    "cpu objectStorage": {"lustre": None, **OBJECTS},
+    "cpu localSSD lustre objectStorage": {**SSD, **ELSEWHERE},
 }
+RANKS = (1, 2, 4, 8)
+KEPT_ELSEWHERE = {"HF_TOKEN": "hf_secret", "VLLM_LOGGING_LEVEL": "DEBUG"}
+"""Variables whose values are in Secrets and ConfigMaps."""
 FIELDS: list[dict[str, Any]] = [
     {},
     {"maxModelLen": 8192, "maxNumSeqs": 64, "maxNumBatchedTokens": 16384, "gpuMemoryUtilization": 0.5},
     {"revision": "0e9e39f249a16976918f6564b8830bc894c89659", "gpuMemoryUtilization": 1.0},
     {"maxNumSeqs": 1, "maxNumBatchedTokens": 1, "maxModelLen": 1},
+    {"blockSize": 32, "blocksPerChunk": 1},
     {
         "extraArgs": ["--enforce-eager", "--max-num-active-seqs", "7"],
         "env": [{"name": "A", "value": "$(B) $$"}],
     },
+    {"blockSize": 128, "maxModelLen": 100_000_000},
     {"extraArgs": ["--hf-overrides.rope_theta", "5e5", "-q=fp8"], "tokenSecretRef": {"name": "hf"}},
     {"extraArgs": ['--speculative-config={"method":"ngram","num_speculative_tokens":2}']},
+    {
+        "blocksPerChunk": 1024,
+        "env": [{"name": "B", "valueFrom": {"secretKeyRef": {"name": "s", "key": "k"}}}],
+    },
+    {"blockSize": 16, "blocksPerChunk": 3},
 ]
+"""A prime number of them, so that each meets every combination of what they are tried with."""
 
 
-def _serve(vllm: Worker, of: KVCachePool, tiers: list[str], unbound: bool = False) -> None:
+def _serve(real: Worker, of: KVCachePool, tiers: list[str], unbound: bool = False) -> None:
     made = deployments_without_lustre(of) if unbound else deployments(of)
     for served, deployment in made:
-        started = kubelet.started(deployment, {"HF_TOKEN": "hf_secret"})
-        check(of, served, vllm.serve(started.arguments, started.variables), tiers)
+        started = kubelet.started(deployment, KEPT_ELSEWHERE)
+        check(of, served, real.serve(started.arguments, started.variables), tiers)
 
 
 @table("of", samples())
-def test_a_sample(vllm: Worker, of: KVCachePool) -> None:
-    _serve(vllm, of, _engine_tiers(of))
-
-
-@table("of", samples())
-def test_a_sample_is_understood_by_the_version_that_serves_in_tests(
-    workers: Callable[[str], Worker], of: KVCachePool
-) -> None:
-    _serve(workers("0.32"), of, _engine_tiers(of))
-
-
-def _engine_tiers(of: KVCachePool) -> list[str]:
-    return [name for name in of.spec.tiers.names() if name != "cloudStorage"]
-
-
-def _matrix() -> Iterator[tuple[str, str, int, dict[str, Any]]]:
-    """Every combination of tiers, element type and number of GPUs, with the other fields taking turns."""
-    for turn, (tiers, dtype, ranks) in enumerate(product(TIERS, DTYPES, (1, 2, 4, 8))):
-        yield tiers, dtype, ranks, FIELDS[turn % len(FIELDS)]
+def test_a_sample(real: Worker, of: KVCachePool) -> None:
+    """Of the version that it names, and of the other, whose flags are the same."""
+    _serve(real, of, [name for name in of.spec.tiers.names() if name != "cloudStorage"])
 
 
 @pytest.mark.parametrize("tiers", TIERS)
-def test_all_pools_with_these_tiers(vllm: Worker, tiers: str) -> None:
-    for names, dtype, ranks, fields in _matrix():
-        if names == tiers:
-            own = {"extraArgs": ["--dtype=float16"]} if dtype == "float16" else {}
-            item = model(kvCacheDtype=dtype, tensorParallelSize=ranks, **joined(fields, own))
-            _serve(vllm, pool(tiers=TIERS[tiers], models=[item]), [n for n in tiers.split() if n != "none"])
+def test_all_pools_with_these_tiers(real: Worker, tiers: str) -> None:
+    """Every element type and number of GPUs, with the other fields taking turns."""
+    for turn, (dtype, ranks) in enumerate(product(KNOWN[real.version]["kvCacheDtypes"], RANKS)):
+        own = {"extraArgs": ["--dtype=float16"]} if dtype == "float16" else {}
+        fixed = {"kvCacheDtype": dtype, "tensorParallelSize": ranks, "engine": {"version": real.version}}
+        item = model(**joined(joined(FIELDS[turn % len(FIELDS)], own), fixed))
+        _serve(real, pool(tiers=TIERS[tiers], models=[item]), [n for n in tiers.split() if n != "none"])
+
+
+@pytest.mark.parametrize("tiers", ["cpu", "cpu localSSD", "cpu lustre", "cpu localSSD lustre"])
+def test_all_pools_with_an_lmcache_server(real: Worker, tiers: str) -> None:
+    """Both containers: the engine's arguments through vLLM, the server's through LMCache."""
+    engine = {"version": real.version, "backend": "LMCache", "lmcache": {"version": "0.5.6"}}
+    for fields, ranks in product(FIELDS, (1, 8)):
+        item = model(**joined(fields, {"tensorParallelSize": ranks, "engine": engine}))
+        of = pool(tiers=TIERS[tiers], models=[item])
+        _serve(real, of, tiers.split())
+        ((served, deployment),) = deployments(of)
+        server = kubelet.started(deployment, {POD_NAME: "chat-1"}, "initContainers")
+        found = real.ask("cache_server.answer", command=server.arguments)
+        assert found["refused"] is None
+        tokens = blocks_per_chunk(of, served, Facts()) * (served.block_size or 16)
+        assert found["server"]["chunk_size"] == tokens
+        assert len(found["adapters"]) == len(tiers.split()) - 1
+
+
+def test_fields_meet_every_number_of_gpus() -> None:
+    assert math.gcd(len(FIELDS), len(RANKS)) == 1
 
 
 @table(

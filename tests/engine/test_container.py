@@ -82,4 +82,4 @@ def _pod(deployment: Manifest, directory: Path) -> Iterator[Pod]:
 
 def _run(pod: Pod, deployment: Manifest) -> None:
     pod.run(kubelet.started(deployment), {"PATH": f"{RECORDER_AT}:{os.defpath}"})
-    eventually((pod.path("/tmp") / "done").exists, 20, "the recorder has run")
+    eventually((pod.path("/tmp") / "done").exists, 60, "the recorder has run")

@@ -10,11 +10,13 @@ from engine import kubelet
 from engine.expectation import check
 from engine.rendering import deployments
 from engine.worker import Worker
-from unit.builders import pool
+from unit.builders import model, pool
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)
 Config = dict[str, Any]
+BLOCKED = pool(models=[model(blockSize=16, blocksPerChunk=16)])
+"""A pool that leaves no size to vLLM or to kvtier's tables."""
 
 
 def _tier(config: Config) -> Config:
@@ -78,6 +80,29 @@ def test_a_wrong_connector(vllm: Worker, change: Callable[[Config], object], ste
 
 
 @table(
+    "change, word",
+    {
+        "a key that the tier does not have": (lambda c: _tier(c).update(capacity_bytes=1), "capacity_bytes"),
+        "a key that its store does not have": (
+            lambda c: _tier(c)["store_config"].update(endpoint="h"),
+            "endpoint",
+        ),
+        "a store without an endpoint": (
+            lambda c: _tier(c)["store_config"].pop("endpoint_override"),
+            "endpoint_override",
+        ),
+        "a store without a bucket": (lambda c: _tier(c)["store_config"].pop("bucket"), "bucket"),
+        "a place that there is not": (lambda c: _tier(c).update(locality="CLOUD"), "CLOUD"),
+    },
+)
+def test_a_wrong_object_tier(vllm: Worker, change: Callable[[Config], object], word: str) -> None:
+    ((_, deployment),) = deployments(pool(tiers={"lustre": None, "objectStorage": {"bucket": "my-cache"}}))
+    started = kubelet.started(deployment)
+    found = vllm.serve(_with(started.arguments, change), started.variables)
+    assert (found["refused"], word in found["why"]) == ("tiers", True), found["why"]
+
+
+@table(
     "old, new, step",
     {
         "a renamed flag": ("--kv-cache-dtype=", "--kv-cache-type=", "parse"),
@@ -90,11 +115,12 @@ def test_a_wrong_connector(vllm: Worker, change: Callable[[Config], object], ste
             "--tensor-parallel-size=7",
             "configure",
         ),
+        "a block of nothing": ("--block-size=16", "--block-size=0", "configure"),
         "two models": ("--enable-prefix-caching", "other/model", "parse"),
     },
 )
 def test_a_wrong_argument(vllm: Worker, old: str, new: str, step: str) -> None:
-    ((_, deployment),) = deployments(pool())
+    ((_, deployment),) = deployments(BLOCKED)
     started = kubelet.started(deployment)
     changed = [one.replace(old, new) for one in started.arguments]
     assert changed != started.arguments
@@ -106,6 +132,9 @@ def test_a_wrong_argument(vllm: Worker, old: str, new: str, step: str) -> None:
     "old, new",
     {
         "another size of the tier": ('"cpu_bytes_to_use":1073', '"cpu_bytes_to_use":2073'),
+        "another number of blocks in a chunk": ('"blocks_per_chunk":16', '"blocks_per_chunk":32'),
+        "another size of blocks": ("--block-size=16", "--block-size=32"),
+        "another element type": ("--kv-cache-dtype=auto", "--kv-cache-dtype=fp8"),
         "another directory": ("/kv/lustre/team-a", "/kv/lustre/team-b"),
         "another name": ("--served-model-name=llama", "--served-model-name=other"),
         "prefix caching off": ("--enable-prefix-caching", "--no-enable-prefix-caching"),
@@ -115,7 +144,7 @@ def test_a_wrong_argument(vllm: Worker, old: str, new: str, step: str) -> None:
 )
 def test_the_comparison_notices(vllm: Worker, old: str, new: str) -> None:
     """What vLLM takes, and the pool did not say."""
-    of = pool()
+    of = BLOCKED
     ((served, deployment),) = deployments(of)
     started = kubelet.started(deployment)
     changed = [one.replace(old, new) for one in started.arguments]

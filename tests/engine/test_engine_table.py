@@ -1,27 +1,20 @@
 """Every flag, key and value of data/engines.yaml, held against the vLLM version that it is about."""
 
-from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 from engine.worker import Worker
 from kvtier.data import table as data
-from kvtier.engines.versions import EngineFacts, facts_of, known_versions
+from kvtier.engines.versions import EngineFacts, facts_of
 
 pytestmark = pytest.mark.timeout(300)
 
 
-@pytest.fixture(params=known_versions())
-def known(request: pytest.FixtureRequest) -> EngineFacts:
-    """What the table says of a version."""
-    return facts_of(request.param)
-
-
 @pytest.fixture
-def real(known: EngineFacts, workers: Callable[[str], Worker]) -> Worker:
-    """That version."""
-    return workers(known.version)
+def known(real: Worker) -> EngineFacts:
+    """What the table says of a version."""
+    return facts_of(real.version)
 
 
 @pytest.fixture
@@ -38,21 +31,24 @@ def keys(known: EngineFacts, real: Worker) -> dict[str, Any]:
     return found
 
 
-def test_flags_exist(known: EngineFacts, options: dict[str, str]) -> None:
-    assert set(known.layout_flags) | set(known.geometry_flags) <= set(options)
-
-
-def test_managed_flags_exist_in_the_newest_version(vllm: Worker) -> None:
-    assert set(data("engines")["managed"]) <= set(vllm.ask("spellings.options"))
+def test_flags_exist_in_the_newest_version(vllm: Worker) -> None:
+    """An older one may lack some of them, which then change nothing."""
+    known = facts_of(vllm.version)
+    listed = {*known.layout_flags, *known.geometry_flags, *data("engines")["managed"]}
+    assert listed <= set(vllm.ask("spellings.options"))
 
 
 def test_a_short_or_long_form_of_a_listed_flag_is_listed_too(
     known: EngineFacts, options: dict[str, str]
 ) -> None:
     for listed in (known.layout_flags, known.geometry_flags):
-        destinations = {options[flag] for flag in listed}
+        destinations = {options[flag] for flag in listed if flag in options}
         others = {flag for flag, sets in options.items() if sets in destinations} - set(listed)
         assert {flag for flag in others if not flag.startswith(("--no-", "--enable-"))} == set()
+
+
+def test_no_element_type_is_left_out(known: EngineFacts, real: Worker) -> None:
+    assert set(known.kv_cache_dtypes) == set(real.ask("keys.cache_dtypes"))
 
 
 def test_every_element_type_is_taken(known: EngineFacts, real: Worker) -> None:

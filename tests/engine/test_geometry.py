@@ -12,8 +12,8 @@ from unit.tables import table
 pytestmark = pytest.mark.timeout(600)
 
 
-def _groups(vllm: Worker, config: Config, dtype: str = "auto", ranks: int = 1) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = vllm.ask(
+def _groups(real: Worker, config: Config, dtype: str = "auto", ranks: int = 1) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = real.ask(
         "geometry.answer", config=config, kv_cache_dtype=dtype, tensor_parallel_size=ranks
     )
     return found
@@ -45,15 +45,15 @@ def _groups(vllm: Worker, config: Config, dtype: str = "auto", ranks: int = 1) -
         "4 bits with scales per token and head": (LLAMA_8B, "int4_per_token_head", 1, 32 * 8 * (128 + 8)),
     },
 )
-def test_bytes_of_a_token(vllm: Worker, config: Config, dtype: str, ranks: int, token_bytes: int) -> None:
-    (group,) = _groups(vllm, config, dtype, ranks)
+def test_bytes_of_a_token(real: Worker, config: Config, dtype: str, ranks: int, token_bytes: int) -> None:
+    (group,) = _groups(real, config, dtype, ranks)
     assert group["layers"] * group["token_bytes"] == token_bytes
     assert group["page_bytes"] == group["block_size"] * group["token_bytes"], "nothing is padded"
     assert group["block_size"] == 16
 
 
-def test_layers_with_a_window_are_groups_of_their_own(vllm: Worker) -> None:
-    groups = _groups(vllm, GEMMA_27B)
+def test_layers_with_a_window_are_groups_of_their_own(real: Worker) -> None:
+    groups = _groups(real, GEMMA_27B)
     layers = Counter[tuple[str, int | None]]()
     for group in groups:
         layers[group["kind"], group["window"]] += group["layers"]
@@ -64,10 +64,10 @@ def test_layers_with_a_window_are_groups_of_their_own(vllm: Worker) -> None:
 
 @pytest.mark.parametrize(("dtype", "token_bytes", "block_size"), [("auto", 4096, 144), ("fp8", 2048, 288)])
 def test_pages_of_a_model_with_states_are_as_large_as_its_states(
-    vllm: Worker, dtype: str, token_bytes: int, block_size: int
+    real: Worker, dtype: str, token_bytes: int, block_size: int
 ) -> None:
     """So that a smaller element type makes longer blocks of attention, and no smaller cache of states (vllm#55196)."""
-    groups = _groups(vllm, JAMBA, dtype)
+    groups = _groups(real, JAMBA, dtype)
     kinds = {group["kind"]: group for group in groups}
     states, attention = kinds["mamba"], kinds["full_attention"]
     assert Counter(group["kind"] for group in groups) == {"mamba": 7, "full_attention": 1}

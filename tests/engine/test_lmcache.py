@@ -1,60 +1,61 @@
 """An unmodified LMCache server and vLLM's connector to it, end to end: a server and an engine in one Pod, on CPUs.
 
 Replaced: the ports, and the image: vLLM 0.32 built for CPUs, and 0.33 with the CPU kernels of 0.32. Of LMCache nothing
-is: engine and server meet in shared memory as they do beside a GPU.
+is: engine and server meet in shared memory as they do beside a GPU, which would pin that memory.
 """
 
+import os
+import shutil
+import signal
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
 
-from engine import cache_server
+from engine.cache_server import CHUNK, Cached, below, cached, pool
 from engine.environment import Environment
-from engine.native.shared import look_up
-from engine.replica import Image, replica
-from engine.small import claims, deployment, pool
+from engine.replica import Image
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.data import table as data
-from kvtier.engines.fingerprint import directory
 from testbed.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
-NAMES = ("one", "two")
+NAMES = ("one", "two", "server gone", "server back", "server silent", "server heard")
 TOKENS = 1500
-_CHUNK = data("lmcache")["versions"][cache_server.VERSION]["chunkTokens"]
-CHUNKS = TOKENS // _CHUNK
-FOUND = CHUNKS * _CHUNK
-PLAIN, OTHER = pool(), pool(kvCacheDtype="fp8_e5m2")
-
-
-@dataclass(frozen=True)
-class Tried:
-    """What an engine answered, and how many tokens of each prompt it did not have to compute."""
-
-    tokens: list[list[int]]
-    found: list[int]
+CHUNKS = TOKENS // CHUNK
+FOUND = CHUNKS * CHUNK
+only_one_version = pytest.mark.parametrize("stage", ["0.33"], indirect=True)
 
 
 @dataclass(frozen=True)
 class Stage:
-    """Where Pods run: an image, a shared tier, and room for their own volumes."""
+    """Where Pods run: an image, and room for their volumes."""
 
     image: Image
     directory: Path
 
-    def run(self, of: KVCachePool, cached_in: KVCachePool, name: str) -> Tried:
-        """A Pod of the pool `of` from start to end, on the cache directory of the pool `cached_in`."""
-        made, lustre = deployment(of), self.directory / "lustre"
-        below = directory(cached_in, cached_in.spec.models[0])
-        with replica(made, self.image, claims(made, lustre), self.directory / name) as running:
-            engine = cache_server.start(running, f"/kv/lustre/{below}", name).wait_ready()
-            tried = [look_up(engine, prompt, TOKENS) for prompt in NAMES]
-            whole = len(NAMES) * CHUNKS
-            eventually(
-                lambda: len(list((lustre / below).glob("*.data"))) == whole, 60, "the files of all chunks"
-            )
-        return Tried([answer.tokens for answer, _ in tried], [found for _, found in tried])
+    @property
+    def pool(self) -> KVCachePool:
+        """The pool of this version."""
+        return pool(self.image.version)
+
+    def tier(self, name: str) -> Path:
+        """A shared tier, empty at first."""
+        made = self.directory / name
+        made.mkdir(exist_ok=True)
+        made.chmod(0o777)
+        return made
+
+    def run(self, of: KVCachePool, tier: Path, name: str) -> dict[str, tuple[list[int], int]]:
+        """A Pod on a shared tier, from start to end: of each prompt the answer, and how many tokens were found."""
+        with cached(of, self.image, tier, self.directory / name) as pod:
+            tried = {prompt: pod.look_up(prompt, TOKENS) for prompt in NAMES}
+            eventually(lambda: len(_files(tier, of)) == len(NAMES) * CHUNKS, 60, "the files of all chunks")
+        return tried
+
+
+def _files(tier: Path, of: KVCachePool) -> list[Path]:
+    return list((tier / below(of)).glob("*.data"))
 
 
 @pytest.fixture(scope="module", params=["0.33", "0.32"])
@@ -64,33 +65,78 @@ def stage(
     model: Path,
     tmp_path_factory: pytest.TempPathFactory,
 ) -> Stage:
-    """A shared tier for one version of vLLM."""
-    made = tmp_path_factory.mktemp("lmcache")
-    (made / "lustre").mkdir()
-    (made / "lustre").chmod(0o777)
-    return Stage(Image(engines, request.param, model), made)
+    """One version of vLLM."""
+    return Stage(Image(engines, request.param, model), tmp_path_factory.mktemp("lmcache"))
 
 
 @pytest.fixture(scope="module")
-def first(stage: Stage) -> Tried:
-    """A Pod that found nothing and has gone."""
-    return stage.run(PLAIN, PLAIN, "first")
+def first(stage: Stage) -> dict[str, list[int]]:
+    """The answers of a Pod that found nothing, and has gone."""
+    tried = stage.run(stage.pool, stage.tier("lustre"), "first")
+    assert {found for _, found in tried.values()} == {0}
+    return {name: tokens for name, (tokens, _) in tried.items()}
 
 
-def test_a_cold_pod_finds_what_another_computed(stage: Stage, first: Tried) -> None:
-    second = stage.run(PLAIN, PLAIN, "second")
-    assert first.found == [0, 0]
-    assert second.found == [FOUND, FOUND]
-    assert second.tokens == first.tokens
+@only_one_version
+def test_only_kvtiers_directories_keep_element_types_apart(stage: Stage, first: dict[str, list[int]]) -> None:
+    """In one directory LMCache takes files of another type for its own: the control, and why there are directories."""
+    other, mixed = pool(stage.image.version, kvCacheDtype="fp8_e5m2"), stage.tier("mixed")
+    own = stage.run(other, stage.tier("lustre"), "own")
+    shutil.copytree(stage.tier("lustre") / below(stage.pool), mixed / below(other), dirs_exist_ok=True)
+    for path in (mixed, *mixed.rglob("*")):
+        path.chmod(0o777)
+    foreign = stage.run(other, mixed, "foreign")
+    assert {found for _, found in own.values()} == {0}
+    assert {found for _, found in foreign.values()} == {FOUND}, (
+        "LMCache tells types apart now: docs/engines.md"
+    )
+    right, wrong = ({name: tokens for name, (tokens, _) in tried.items()} for tried in (own, foreign))
+    assert wrong != right
+    assert right != first, "the element type matters to the answers, else this proves nothing"
 
 
-def test_only_kvtiers_directories_keep_element_types_apart(stage: Stage, first: Tried) -> None:
-    """On the other pool's directory LMCache takes its files for its own: the control, and why there are directories."""
-    if stage.image.version != "0.33":
-        pytest.skip("one version is enough for two more starts")
-    own = stage.run(OTHER, OTHER, "own")
-    foreign = stage.run(OTHER, PLAIN, "foreign")
-    assert own.found == [0, 0]
-    assert foreign.found == [FOUND, FOUND], "LMCache tells element types apart now: say so in docs/engines.md"
-    assert foreign.tokens != own.tokens
-    assert own.tokens != first.tokens, "the element type matters to the answer, else this proves nothing"
+@pytest.fixture(scope="module")
+def second(stage: Stage, first: dict[str, list[int]]) -> Iterator[Cached]:
+    """A Pod that starts cold beside the files of the first."""
+    with cached(stage.pool, stage.image, stage.tier("lustre"), stage.directory / "second") as pod:
+        yield pod
+
+
+def test_a_cold_pod_finds_what_another_computed_and_keeps_it(
+    stage: Stage, first: dict[str, list[int]], second: Cached
+) -> None:
+    for name in ("one", "two"):
+        assert second.look_up(name, TOKENS) == (first[name], FOUND)
+    size = _files(stage.tier("lustre"), stage.pool)[0].stat().st_size
+    assert second.in_memory() >= 2 * CHUNKS * size
+    assert all(len(set(tokens)) > 2 for tokens in first.values()), "one token again and again proves little"
+
+
+def test_engine_and_server_meet_in_shared_memory(second: Cached) -> None:
+    """Not by `pickle`, which LMCache falls back to without a word where /dev/shm has no room for the CPU tier."""
+    assert second.modes() == ["SHM"]
+
+
+@only_one_version
+def test_requests_outlive_the_server_and_hits_come_back_with_it(
+    first: dict[str, list[int]], second: Cached
+) -> None:
+    """A request that asked the server in vain waits for it as long as kvtier says, and no later one does."""
+    second.server.container.kill()
+    assert second.look_up("server gone", TOKENS) == (first["server gone"], 0)
+    with second.recovery():
+        second.server.start()
+    assert second.look_up("server back", TOKENS) == (first["server back"], FOUND)
+    assert second.modes() == ["SHM", "SHM"]
+
+
+@only_one_version
+def test_requests_outlive_a_server_that_does_not_answer(first: dict[str, list[int]], second: Cached) -> None:
+    server = second.server.container.first()
+    os.kill(server, signal.SIGSTOP)
+    try:
+        assert second.look_up("server silent", TOKENS) == (first["server silent"], 0)
+    finally:
+        with second.recovery():
+            os.kill(server, signal.SIGCONT)
+    assert second.look_up("server heard", TOKENS) == (first["server heard"], FOUND)

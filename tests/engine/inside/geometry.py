@@ -9,6 +9,7 @@ way to pack an element type and whose block sizes are those of vLLM's Triton bac
 
 import contextlib
 import importlib
+import importlib.util
 import json
 import sys
 import tempfile
@@ -19,22 +20,33 @@ from typing import Any
 from unittest import mock
 
 import torch
+from transformers.models.auto.modeling_auto import MODEL_FOR_CAUSAL_LM_MAPPING_NAMES
 from vllm.config import VllmConfig, set_current_vllm_config
 from vllm.distributed import parallel_state
 from vllm.engine.arg_utils import EngineArgs
 from vllm.model_executor.layers.attention import Attention, MLAAttention
 from vllm.model_executor.model_loader.utils import initialize_model
+from vllm.model_executor.models import registry
 from vllm.platforms import current_platform
 from vllm.platforms.interface import Platform
 from vllm.utils.torch_utils import kv_cache_dtype_str_to_dtype
 from vllm.v1.attention.backends import utils
 from vllm.v1.attention.backends.triton_attn import TritonAttentionBackend
-from vllm.v1.core.kv_cache_planning import get_kv_cache_groups
-from vllm.v1.kv_cache_interface import KVCacheSpec, MambaSpec, get_kv_cache_spec_kind
+from vllm.v1.kv_cache_interface import KVCacheGroupSpec, KVCacheSpec, MambaSpec, get_kv_cache_spec_kind
 from vllm.v1.worker.gpu.attn_utils import get_kv_cache_spec
 
 # Of a backend that takes any, in vLLM's order.
 _LAYOUTS = [layout.name for layout in utils._DEFAULT_LAYOUT_PREFERENCE]
+# What vLLM wants to know of a model, and a shortened config.json may leave out.
+_LEFT_OUT = {"max_position_embeddings": 131072}
+# Where 0.33 has what 0.32 has in its utilities.
+_PLANNING = "vllm.v1.core.kv_cache_planning"
+
+
+def planning() -> Any:
+    """vLLM's module that makes groups of layers, and sizes of them."""
+    there = importlib.util.find_spec(_PLANNING)
+    return importlib.import_module(_PLANNING if there else "vllm.v1.core.kv_cache_utils")
 
 
 def answer(
@@ -46,31 +58,46 @@ def answer(
     `token_bytes`, or `state_bytes` for a state that does not grow with the prompt. `page_bytes` is what a block of a
     layer takes: more than its content where vLLM pads, because pages of all groups are of one size.
     """
-    vllm_config = _configured(config, tensor_parallel_size)
-    with set_current_vllm_config(vllm_config), _ranks(tensor_parallel_size):
-        with torch.device("meta"):
-            initialize_model(vllm_config)
-        _as_on_gpus(vllm_config, kv_cache_dtype)
-        specs = get_kv_cache_spec(vllm_config)
-        utils.resolve_kv_cache_layout(vllm_config, [_LAYOUTS], specs.values())
-        groups = get_kv_cache_groups(vllm_config, specs)
+    _, groups = grouped(config, kv_cache_dtype, tensor_parallel_size)
     return [_plain(group.kv_cache_spec, len(group.layer_names)) for group in groups]
 
 
-def _configured(config: dict[str, Any], tensor_parallel_size: int) -> VllmConfig:
+def grouped(
+    config: dict[str, Any], kv_cache_dtype: str, tensor_parallel_size: int, **arguments: Any
+) -> tuple[VllmConfig, list[KVCacheGroupSpec]]:
+    """The engine's configuration with these arguments of `EngineArgs`, and the groups that vLLM makes."""
+    vllm_config = _configured(config, tensor_parallel_size, arguments)
+    with set_current_vllm_config(vllm_config), _ranks(tensor_parallel_size):
+        with torch.device("meta"):
+            initialize_model(vllm_config)
+        _as_on_gpus(vllm_config, kv_cache_dtype, arguments.get("block_size"))
+        specs = get_kv_cache_spec(vllm_config)
+        utils.resolve_kv_cache_layout(vllm_config, [_LAYOUTS], specs.values())
+        return vllm_config, planning().get_kv_cache_groups(vllm_config, specs)
+
+
+def _configured(config: dict[str, Any], tensor_parallel_size: int, arguments: dict[str, Any]) -> VllmConfig:
+    """Classes of models are looked at in this process: in one of their own, each would import vLLM again."""
     with tempfile.TemporaryDirectory() as directory:
-        (Path(directory) / "config.json").write_text(json.dumps(config))
-        return EngineArgs(
-            model=directory,
-            skip_tokenizer_init=True,
-            load_format="dummy",
-            enforce_eager=True,
-            max_model_len=8192,
-            tensor_parallel_size=tensor_parallel_size,
-        ).create_engine_config()
+        named = {
+            "architectures": [MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config["model_type"])],
+            **_LEFT_OUT,
+            **config,
+        }
+        (Path(directory) / "config.json").write_text(json.dumps(named))
+        with mock.patch.object(registry, "_run_in_subprocess", lambda inspect: inspect()):
+            return EngineArgs(
+                model=directory,
+                skip_tokenizer_init=True,
+                load_format="dummy",
+                enforce_eager=True,
+                max_model_len=8192,
+                tensor_parallel_size=tensor_parallel_size,
+                **arguments,
+            ).create_engine_config()
 
 
-def _as_on_gpus(vllm_config: VllmConfig, kv_cache_dtype: str) -> None:
+def _as_on_gpus(vllm_config: VllmConfig, kv_cache_dtype: str, block_size: int | None) -> None:
     """Give layers what their constructors take from a GPU's platform, and choose the block size as that does."""
     config = vllm_config.cache_config
     config.cache_dtype = kv_cache_dtype
@@ -81,7 +108,8 @@ def _as_on_gpus(vllm_config: VllmConfig, kv_cache_dtype: str) -> None:
             layer.kv_cache_torch_dtype = kv_cache_dtype_str_to_dtype(kv_cache_dtype, vllm_config.model_config)
         if isinstance(layer, Attention):
             layer.attn_backend = backend
-    config.block_size, config.user_specified_block_size = config.DEFAULT_BLOCK_SIZE, False
+    config.block_size = block_size or config.DEFAULT_BLOCK_SIZE
+    config.user_specified_block_size = block_size is not None
     if not vllm_config.model_config.use_mla:
         Platform.update_block_size_for_backend.__func__(type(current_platform), vllm_config)
 

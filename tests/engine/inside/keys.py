@@ -3,10 +3,12 @@
 import inspect
 import re
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import vllm
 from vllm.config import CacheConfig
+from vllm.config.cache import CacheDType
+from vllm.v1.kv_offload.file_mapper import FileMapper
 from vllm.v1.kv_offload.tiering.backpressure import EMABackpressureDetector
 from vllm.v1.kv_offload.tiering.factory import SecondaryTierFactory
 
@@ -50,6 +52,22 @@ def _parameters(kind: type) -> dict[str, bool]:
     return {one.name: one.default is one.empty for one in named if one.name != "policy"}
 
 
+def cache_dtypes() -> list[str]:
+    """Every --kv-cache-dtype that vLLM itself lists; platforms may add theirs."""
+    return list(get_args(CacheDType))
+
+
 def default_block_size() -> int:
     """Tokens of a block on GPUs whose attention has no other wish."""
     return int(CacheConfig.DEFAULT_BLOCK_SIZE)
+
+
+def directory_name(model: str) -> str:
+    """What the file tier calls the directory of a model that has nothing special."""
+    mapper = FileMapper("/root", model, 16, 16, 1, 1, 1, 1, rank=0, dtype="bfloat16")
+    return Path(mapper.get_config_file_path()).parent.name
+
+
+def directory_parameters() -> list[str]:
+    """All that decides about that name."""
+    return [name for name in inspect.signature(FileMapper).parameters if name not in ("root_dir", "rank")]

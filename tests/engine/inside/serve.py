@@ -12,11 +12,14 @@ from typing import Any
 from unittest import mock
 
 import vllm.entrypoints.cli.serve
+from vllm.distributed.kv_transfer.kv_connector.factory import KVConnectorFactory
 from vllm.engine.arg_utils import AsyncEngineArgs
 from vllm.usage.usage_lib import UsageContext
 from vllm.utils.argparse_utils import FlexibleArgumentParser
+from vllm.v1.kv_offload.base import Locality
 from vllm.v1.kv_offload.factory import OffloadingSpecFactory
 from vllm.v1.kv_offload.tiering.factory import SecondaryTierFactory
+from vllm.v1.kv_offload.tiering.obj.config import ObjStoreConfig
 
 # The text of a model is not looked up: a local directory stands in for it once it has been parsed. No weights and
 # no tokenizer are there, and none are needed to configure an engine.
@@ -82,6 +85,7 @@ def _configure(found: dict[str, Any], command: list[str], model: str) -> None:
         "revision": config.model_config.revision,
         "max_model_len": config.model_config.max_model_len,
         "dtype": cache.cache_dtype,
+        "block_size": cache.block_size if cache.user_specified_block_size else None,
         "prefix_caching": cache.enable_prefix_caching,
         "hash": cache.prefix_caching_hash_algo,
         "gpu_memory_utilization": cache.gpu_memory_utilization,
@@ -97,9 +101,13 @@ def _configure(found: dict[str, Any], command: list[str], model: str) -> None:
 
 def _tiers(found: dict[str, Any], command: list[str], model: str) -> None:
     """What the connector would make of its extra configuration, by vLLM's own factories."""
-    extra = found["configured"]["extra"]
-    if extra is None:
+    transfer = found["config"].kv_transfer_config
+    if transfer is None:
         return
+    found["connector_class"] = KVConnectorFactory.get_connector_class(transfer).__module__
+    if transfer.kv_connector != "OffloadingConnector":
+        return
+    extra = found["configured"]["extra"]
     spec = OffloadingSpecFactory.get_spec_cls(extra)
     found["spec"] = spec.__name__
     found["metrics"] = sorted(spec.build_metric_definitions(extra))
@@ -107,13 +115,17 @@ def _tiers(found: dict[str, Any], command: list[str], model: str) -> None:
 
 
 def _tier(tier: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that the tier's constructor gets. It is not called: it would make directories."""
+    """The arguments that the tier's constructor gets. It is not called: it would make directories, or connections."""
     kind = SecondaryTierFactory.get_tier_class(tier)
     signature, view = inspect.signature(kind), memoryview(b"")
     with mock.patch.object(SecondaryTierFactory, "get_tier_class", return_value=signature.bind):
         bound = SecondaryTierFactory.create_secondary_tier(tier, view, None)
-    detector = bound.arguments.pop("backpressure_detector")
-    return {"class": kind.__name__, "backpressure": type(detector).__name__, **_simple(bound.arguments)}
+    detector, given = bound.arguments.pop("backpressure_detector"), _simple(bound.arguments)
+    if "locality" in given:
+        given["locality"] = Locality(given["locality"]).value
+    if "store_config" in bound.arguments:
+        given["store"] = ObjStoreConfig(**bound.arguments["store_config"]).to_nixl_params()
+    return {"class": kind.__name__, "backpressure": type(detector).__name__, **given}
 
 
 def _simple(arguments: dict[str, Any]) -> dict[str, Any]:

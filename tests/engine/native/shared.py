@@ -51,9 +51,11 @@ class Shared:
 
 
 @contextmanager
-def pod(shared: Shared, directory: Path) -> Iterator[Replica]:
-    """A Pod of the Deployment on the shared tier."""
+def pod(shared: Shared, directory: Path, shm: str | None = None) -> Iterator[Replica]:
+    """A Pod of the Deployment on the shared tier; `shm` is another size of /dev/shm than the rendered one."""
     made = deployment(pool())
+    (volume,) = [one for one in made["spec"]["template"]["spec"]["volumes"] if one["name"] == "shm"]
+    volume["emptyDir"]["sizeLimit"] = shm or volume["emptyDir"]["sizeLimit"]
     with replica(made, shared.image, claims(made, shared.directory), directory) as running:
         yield running
 

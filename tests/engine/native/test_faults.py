@@ -10,6 +10,7 @@ from engine.replica import Replica
 from engine.server import Server
 from engine.small import prompt
 from testbed.process import ComponentError
+from testbed.waiting import eventually
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(900)
@@ -60,30 +61,55 @@ def test_a_prompt_is_computed_when_its_blocks_are_gone_and_the_tier_is(
     running, server = second
     for file in shared.files[name]:
         file.unlink()
-    running.pod.execute(breaks)
+    running.pod.execute(breaks, server.container)
+    failed = _not_stored(server)
     try:
         answer, found = look_up(server, name)
         again = server.ask(prompt(name, TOKENS))
+        eventually(lambda: _not_stored(server) > failed, 60, "the engine could not store")
+        left = list(server.container.path("/kv/lustre").rglob("*.tmp"))
     finally:
-        running.pod.execute(heals)
+        running.pod.execute(heals, server.container)
     assert (answer.tokens, found) == (shared.answers[name].tokens, 0)
     assert again.tokens == answer.tokens
+    assert left == []
+
+
+def _not_stored(server: Server) -> float:
+    """Stores to the shared tier that failed, or that vLLM did not try after others had; told with the next request."""
+    server.ask(prompt("any", 3), tokens=1)
+    names = ("cascade_job_failures", "backpressure_stores_dropped")
+    return sum(server.metric(f"vllm:kv_offload_tiering_{name}_total", tier="2:fs") for name in names)
 
 
 def test_a_tier_that_is_read_only_still_gives_what_it_has(shared: Shared, second: Second) -> None:
     running, server = second
-    running.pod.execute("mount -o remount,bind,ro $ROOT/kv/lustre")
+    running.pod.execute("mount -o remount,bind,ro $ROOT/kv/lustre", server.container)
     try:
+        with pytest.raises(OSError, match="Read-only"):
+            server.container.path("/kv/lustre/new").touch()
         answer, found = look_up(server, "whole while read-only")
     finally:
-        running.pod.execute("mount -o remount,bind,rw $ROOT/kv/lustre")
+        running.pod.execute("mount -o remount,bind,rw $ROOT/kv/lustre", server.container)
     assert (answer.tokens, found) == (shared.answers["whole while read-only"].tokens, STORED)
 
 
+@pytest.mark.parametrize("shared", ["0.33"], indirect=True)
 def test_an_engine_does_not_start_on_a_new_tier_that_it_cannot_write(shared: Shared, tmp_path: Path) -> None:
-    if shared.image.version != "0.33":
-        pytest.skip("one version is enough for another start")
+    """One version is enough for another start."""
     with pod(shared, tmp_path) as running:
         running.pod.execute("mount -t tmpfs -o ro tmpfs $ROOT/kv/lustre")
         with pytest.raises(ComponentError, match="Read-only file system"):
             running.start().wait_ready()
+
+
+@pytest.mark.parametrize("shared", ["0.33"], indirect=True)
+def test_an_engine_does_not_start_with_less_shared_memory_than_its_cpu_tier(
+    shared: Shared, tmp_path: Path
+) -> None:
+    """The control of what kvtier renders, which is tier and headroom."""
+    with (
+        pod(shared, tmp_path, shm="256Mi") as running,
+        pytest.raises(ComponentError, match="Insufficient space in /dev/shm"),
+    ):
+        running.start().wait_ready()

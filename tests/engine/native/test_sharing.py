@@ -4,11 +4,13 @@ import os
 
 import pytest
 
-from engine import measured
+from engine import measured, small
 from engine.native.shared import LONG, LONG_PROMPTS, STORED, Shared, look_up, offload_files
 from engine.replica import Replica
 from engine.server import Server
 from engine.small import CHUNK
+from kvtier.api.quantities import GIB
+from kvtier.engines.versions import facts_of
 
 pytestmark = pytest.mark.timeout(900)
 Second = tuple[Replica, Server]
@@ -49,13 +51,28 @@ def test_a_killed_engine_leaves_its_memory_and_the_next_start_takes_it_away(
     assert [name for name in offload_files(second[0]) if "stale" in name] == []
 
 
+def test_shared_memory_holds_the_whole_tier_and_little_else(shared: Shared, second: Second) -> None:
+    """The tier is taken at start, all of it, so that a /dev/shm that holds it does so for good."""
+    running, _ = second
+    tier = small.pool().spec.tiers.cpu
+    assert tier
+    place = running.pod.path("/dev/shm")
+    files = [place / name for name in offload_files(running)]
+    taken = sum(file.stat().st_blocks * 512 for file in files)
+    stats = os.statvfs(place)
+    beside = (stats.f_blocks - stats.f_bfree) * stats.f_frsize - taken
+    assert taken == pytest.approx(tier.capacity.bytes, rel=0.02)
+    assert 0 <= beside < facts_of(shared.image.version).shm_headroom_gib * GIB
+    measured.keep(f"shm_beside_tier_{shared.image.version}", beside / (1 << 20), "MiB")
+
+
 def test_the_time_to_the_first_token_is_measured(shared: Shared, second: Second) -> None:
     """The same prompts in one run: loaded here, computed by the first Pod. No bound is asserted."""
     look_up(second[1], "warm")
     loaded = [look_up(second[1], name, LONG) for name in LONG_PROMPTS]
     assert {found for _, found in loaded} == {LONG // CHUNK * CHUNK}
     assert [answer.tokens for answer, _ in loaded] == [shared.answers[name].tokens for name in LONG_PROMPTS]
-    measured.write(
+    measured.ratio(
         f"ttft_shared_tier_cpu_{shared.image.version}",
         [answer.seconds for answer, _ in loaded],
         [shared.answers[name].seconds for name in LONG_PROMPTS],

@@ -1,0 +1,56 @@
+"""What vLLM's file tier calls a model's directory, and what it does not tell apart: why kvtier has fingerprints."""
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from engine.worker import Worker
+from kvtier.api.v1alpha1 import ServedModel
+from kvtier.engines.file_names import fault
+from kvtier.engines.fingerprint import fingerprint
+from unit.builders import model
+from unit.tables import table
+
+pytestmark = pytest.mark.timeout(300)
+LONGEST_NAME = 255
+TOLD_APART = {
+    *("model_name", "dtype", "tokens_per_hash", "blocks_per_file", "kv_cache_groups", "inference_engine"),
+    *("tp_size", "pp_size", "pcp_size", "dcp_size"),
+    *("parallel_agnostic", "replicated_layout", "canonical_format"),
+}
+
+
+def test_vllm_looks_at_nothing_else(vllm: Worker) -> None:
+    """At no revision, no weights, no quantization, no version, no attention kernel, no layout of memory."""
+    assert set(vllm.ask("keys.directory_parameters")) == TOLD_APART, (
+        "docs/engines.md says what vLLM leaves out"
+    )
+
+
+def test_two_versions_use_one_directory(workers: Callable[[str], Worker]) -> None:
+    names = [workers(version).ask("keys.directory_name", model="a/b") for version in ("0.32", "0.33")]
+    assert names[0] == names[1]
+
+
+@table(
+    "change",
+    {
+        "revision": {"revision": "0e9e39f"},
+        "quantization": {"extraArgs": ["--quantization=fp8"]},
+        "type of the weights": {"extraArgs": ["--dtype=float16"]},
+        "attention kernel": {"extraArgs": ["--attention-backend=FLASHINFER"]},
+    },
+)
+def test_kvtier_tells_apart_what_vllm_does_not(change: dict[str, Any]) -> None:
+    prints = {fingerprint(ServedModel.model_validate(model(**one)), 16) for one in ({}, change)}
+    assert len(prints) == 2
+
+
+def test_the_longest_name_that_kvtier_lets_through_is_the_longest_that_fits(vllm: Worker) -> None:
+    longest, more = "m" * 239, "m" * 240
+    assert [fault(ServedModel.model_validate(model(model=name))) is None for name in (longest, more)] == [
+        True,
+        False,
+    ]
+    assert len(vllm.ask("keys.directory_name", model=longest) + "_r0") == LONGEST_NAME
