@@ -23,7 +23,10 @@ def rows(pool: KVCachePool, model: ServedModel, facts: Facts, gpu_cache: int | N
     if known is None:
         yield "a token", f"its bytes are not known: {_why_unknown(model, facts)}"
     else:
-        yield "a token", f"takes {math.ceil(known.tier_token_bytes())} bytes in a tier, for all GPUs of a Pod"
+        yield (
+            "a token",
+            f"takes {math.ceil(known.tier_token_bytes()):,} bytes in a tier, for all GPUs of a Pod",
+        )
     yield "a file", described(model_chunk(pool, model, facts), shared_in_spec(pool))
     if known is None:
         return
@@ -44,7 +47,7 @@ def _tiers(pool: KVCachePool, known: Geometry) -> Iterator[Row]:
     }
     for name, size in sizes.items():
         if size:
-            yield name, f"{canonical(size)} hold {known.tier_tokens(size)} tokens"
+            yield name, f"{canonical(size)} hold {known.tier_tokens(size):,} tokens"
 
 
 def _why_unknown(model: ServedModel, facts: Facts) -> str:
@@ -67,7 +70,11 @@ def _in_memory(model: ServedModel, known: Geometry, size: int) -> str:
     if found:
         return found.why
     each = known.sequence_bytes(context, 2 * batched)
+    fit = size // each
+    verdict = (
+        "is that number" if fit == seqs else "is more, so vLLM has to interrupt some if all are that long"
+    )
     return (
-        f"{size / GIB:.1f}Gi of cache per GPU hold {size // each} sequences of {context} tokens at "
-        f"{each / GIB:.2f}Gi each: maxNumSeqs {seqs} is not below that"
+        f"{size / GIB:.1f}Gi of cache per GPU hold {fit} sequences of {context} tokens at {each / GIB:.2f}Gi each: "
+        f"maxNumSeqs {seqs} {verdict}"
     )

@@ -22,11 +22,11 @@ def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> di
 
 def test_a_model_that_is_known() -> None:
     assert _rows(tiers={"localSSD": {"capacity": "1Ti"}}, **LARGE) == {
-        "a token": "takes 327680 bytes in a tier, for all GPUs of a Pod",
+        "a token": "takes 327,680 bytes in a tier, for all GPUs of a Pod",
         "a file": "chunks of 256 tokens in files of 80Mi",
-        "cpu, per Pod": "100Gi hold 327680 tokens",
-        "localSSD, per Pod": "1Ti hold 3355443 tokens",
-        "lustre, of all Pods": "18000Gi hold 58982400 tokens",
+        "cpu, per Pod": "100Gi hold 327,680 tokens",
+        "localSSD, per Pod": "1Ti hold 3,355,443 tokens",
+        "lustre, of all Pods": "18000Gi hold 58,982,400 tokens",
     }
 
 
@@ -35,9 +35,9 @@ def test_a_model_that_mixes_states_and_attention() -> None:
         model="nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", tensorParallelSize=1, tiers={"lustre": None}
     )
     assert found == {
-        "a token": "takes 30720 bytes in a tier, for all GPUs of a Pod",
+        "a token": "takes 30,720 bytes in a tier, for all GPUs of a Pod",
         "a file": "chunks of 2096 tokens in files of 12576Ki",
-        "cpu, per Pod": "100Gi hold 3495253 tokens",
+        "cpu, per Pod": "100Gi hold 3,495,253 tokens",
     }
 
 
@@ -80,7 +80,12 @@ def test_without_numbers_it_says_why(changes: dict[str, Any], why: str) -> None:
         ),
         "limits that are there already": (
             LIMITS | {"maxNumSeqs": 40},
-            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each: maxNumSeqs 40 is not below that",
+            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each: maxNumSeqs 40 is that number",
+        ),
+        "limits that are too high": (
+            LIMITS | {"maxNumSeqs": 41},
+            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each: maxNumSeqs 41 is more, so vLLM "
+            "has to interrupt some if all are that long",
         ),
         "limits that nobody has set": (
             {},
