@@ -1,5 +1,6 @@
 """`kvtier render` and `kvtier crd`."""
 
+import json
 from typing import TextIO
 
 import click
@@ -25,7 +26,8 @@ def render(file: TextIO, namespace: str) -> None:
     for pool, one in zip(pools, found, strict=True):
         for sentence in one.left_out:
             click.echo(f"kvtier: {pool.name}: {sentence}", err=True)
-    documents = [manifest for one in found for manifest in one.manifests]
+    # Through JSON, because YAML writes a value that two places share as an anchor.
+    documents = [json.loads(json.dumps(manifest)) for one in found for manifest in one.manifests]
     click.echo(yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=100), nl=False)
 
 
