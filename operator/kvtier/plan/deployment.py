@@ -11,7 +11,7 @@ from kvtier.plan.pod_template import added
 from kvtier.plan.pods import literal, on_demand, placed
 from kvtier.plan.variables import variables
 from kvtier.sizing.memory import memory
-from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures
+from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures, weights_seconds
 
 _SCHEDULING_SECONDS = 1200
 """Beyond the start of an engine: GKE makes a node, a large image is pulled."""
@@ -20,7 +20,8 @@ _SCHEDULING_SECONDS = 1200
 def deployment(pool: KVCachePool, model: ServedModel, claim: str | None, blocks: int) -> Manifest:
     """Engines that mount `claim`, if there is one, and keep `blocks` blocks as one file."""
     engine = versions.facts(model)
-    failures = startup_failures(pool, engine.startup_seconds, engine.pin_seconds_per_gib)
+    load_seconds = engine.startup_seconds + weights_seconds(pool, model)
+    failures = startup_failures(pool, load_seconds, engine.pin_seconds_per_gib)
     size = memory(pool, model, engine.shm_headroom_gib)
     tier = pool.spec.tiers.local_ssd
     server = cache_server(pool, model, claim is not None, blocks)
