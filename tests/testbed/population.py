@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from functools import partial
 
 from testbed import computeclass, fates, gke
-from testbed.kube import Kube, Object
+from testbed.kube import Kube, NotFoundError, Object
 from testbed.waiting import eventually
 
 DEFAULT_NODES = (
@@ -23,7 +23,7 @@ def install_types(kube: Kube) -> None:
 
 def types_served(kube: Kube) -> bool:
     """Whether these types can be used."""
-    return is_established(kube, computeclass.definition()["metadata"]["name"])
+    return is_served(kube, computeclass.definition()["metadata"]["name"])
 
 
 def install_driver(kube: Kube) -> None:
@@ -61,14 +61,25 @@ def is_ready(node: Object) -> bool:
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-def is_established(kube: Kube, name: str) -> bool:
-    """Whether the API server serves a custom resource type."""
-    conditions = kube.get(*_CRD, name).get("status", {}).get("conditions") or []  # null at first
-    return any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+def is_served(kube: Kube, name: str) -> bool:
+    """Whether a custom resource type can be used: it is established a moment before its paths are known."""
+    definition = kube.get(*_CRD, name)
+    conditions = definition.get("status", {}).get("conditions") or []  # null at first
+    established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    versions = [version["name"] for version in definition["spec"]["versions"] if version["served"]]
+    return established and all(_is_known(kube, definition["spec"], version) for version in versions)
+
+
+def _is_known(kube: Kube, spec: Object, version: str) -> bool:
+    try:
+        known = kube.request("GET", f"/apis/{spec['group']}/{version}")["resources"]
+    except NotFoundError:
+        return False
+    return any(one["name"] == spec["names"]["plural"] for one in known)
 
 
 def install_definitions(kube: Kube, definitions: Iterable[Object]) -> None:
     """Apply CustomResourceDefinitions and wait until the API server serves them."""
     names = [kube.apply(definition)["metadata"]["name"] for definition in definitions]
     for name in names:
-        eventually(partial(is_established, kube, name), what=f"{name} is served")
+        eventually(partial(is_served, kube, name), what=f"{name} is served")
