@@ -30,7 +30,7 @@ test: $(READY) ## Run all tests, on a real control plane where it matters
 	@$(BIN)/python -m testbed.binaries
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
-test-engine: $(READY) ## Run what kvtier renders through the real vLLM and LMCache (6.3 GB in ~/.cache/kvtier)
+test-engine: $(READY) ## Run what kvtier renders through the real vLLM and LMCache (7.4 GB in ~/.cache/kvtier)
 	@$(BIN)/python -m engine.environment
 	$(BIN)/python -m pytest tests/engine -n $(JOBS) $(ARGS)
 

@@ -25,7 +25,7 @@ LOCKS = (REQUIREMENTS / "engine.txt", REQUIREMENTS / "engine-source.txt")
 # Raise it when the way to build changes: an environment that was built otherwise is not used any more.
 _RECIPE = "4"
 _ROOM_BYTES = 8 << 30
-"""6.3 GB that stay, and what is unpacked beside them meanwhile."""
+"""7.4 GB that stay, and what is unpacked beside them meanwhile."""
 # Engines run on a read-only file system: what is not compiled now, they would compile at every start.
 _COMPILE = ("-m", "compileall", "-q", "-j", "0")
 # Machine code of 0.33's wheel that needs no GPU.
@@ -100,7 +100,7 @@ def _exclusive(target: Path) -> Iterator[None]:
 
 
 def _build_into(target: Path) -> None:
-    """Build beside the target and rename: what is there is whole. 6.3 GB on disk, 2.9 GB to download."""
+    """Build beside the target and rename: what is there is whole. 7.4 GB on disk, 2.9 GB to download."""
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
         built = Path(scratch) / "built"
         _install(built / "venv", Path(scratch) / "uv-cache")

@@ -106,6 +106,17 @@ REFUSED: dict[str, tuple[dict[str, Any], str]] = {
         {**BUCKET, "models__0__env": [{"name": "AWS_SECRET_ACCESS_KEY", "value": "x"}]},
         "AWS_SECRET_ACCESS_KEY",
     ),
+    "uploads that a bucket may keep with their frame": (
+        {
+            "tiers__objectStorage": {"bucket": "blocks"},
+            "models__0__env": [{"name": "AWS_REQUEST_CHECKSUM_CALCULATION", "value": "when_supported"}],
+        },
+        "AWS_REQUEST_CHECKSUM_CALCULATION",
+    ),
+    "telemetry that is turned off": (
+        {**BUCKET, "models__0__env": [{"name": "NIXL_TELEMETRY_ENABLE", "value": "n"}]},
+        "NIXL_TELEMETRY_ENABLE",
+    ),
     "a bucket without the cpu tier": (
         {"tiers": {"objectStorage": {"bucket": "blocks"}}},
         "need the cpu tier",
@@ -239,6 +250,9 @@ ACCEPTED: dict[str, dict[str, Any]] = {
             "scheme": "http",
             "region": "us-east-1",
         }
+    },
+    "settings of the AWS SDK where there is no bucket": {
+        "models__0__env": [{"name": "AWS_REQUEST_CHECKSUM_CALCULATION", "value": "when_supported"}]
     },
     "keys for other uses where the bucket has none": {
         "tiers__objectStorage": {"bucket": "blocks"},

@@ -12,7 +12,7 @@ from kvtier.sizing.served import served_geometry
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
     """What only an edit of the spec mends. Of the image nothing can be seen but its name."""
-    tiered, notes = pool.spec.tiers.cpu is not None, _image_notes(pool)
+    tiered, notes = pool.spec.tiers.cpu is not None, _bucket_notes(pool)
     for model in pool.spec.models:
         engine, groups = versions.facts(model), _groups(model, facts)
         if fault := _pair_fault(model, engine, groups):
@@ -58,9 +58,10 @@ def _described(model: ServedModel) -> str:
     return f"{vllm} with LMCache {known.version}" if known else vllm
 
 
-def _image_notes(pool: KVCachePool) -> list[str]:
+def _bucket_notes(pool: KVCachePool) -> list[str]:
     if pool.spec.tiers.object_storage is None:
         return []
     return [
-        "objectStorage needs the nixl package in the image, which kvtier cannot see: vLLM ends without it"
+        "objectStorage needs the nixl package in the image, which kvtier cannot see: vLLM ends without it",
+        "after a store to objectStorage that failed, vLLM may read a wrong block without an error: see docs/storage.md",
     ]

@@ -27,17 +27,28 @@ def answer(
 
     `transfer` is what stands behind --kv-transfer-config, and the model is that of a config.json.
     """
+    try:
+        spec = specified(config, transfer, kv_cache_dtype, tensor_parallel_size, block_size)
+    except Exception as error:
+        return {"refused": f"{type(error).__name__}: {error}"}
+    return {"refused": None, **_plain(spec)}
+
+
+def specified(
+    config: dict[str, Any],
+    transfer: dict[str, Any],
+    kv_cache_dtype: str,
+    tensor_parallel_size: int,
+    block_size: int | None,
+) -> Any:
+    """The specification itself, with arguments as of `answer`."""
     arguments = {"kv_transfer_config": KVTransferConfig(**transfer), "block_size": block_size}
     vllm_config, groups = geometry.grouped(config, kv_cache_dtype, tensor_parallel_size, **arguments)
     planning = geometry.planning()
     with set_current_vllm_config(vllm_config), mock.patch.object(CPUOffloadingSpec, *_SHARED):
         sized = planning.get_kv_cache_config_from_groups(vllm_config, groups, _GPU_BYTES)
         sized.kv_tp_replicas = planning.kv_cache_groups_tp_replicas(groups, tensor_parallel_size)
-        try:
-            spec = OffloadingSpecFactory.create_spec(build_offloading_config(vllm_config, sized))
-        except Exception as error:
-            return {"refused": f"{type(error).__name__}: {error}"}
-    return {"refused": None, **_plain(spec)}
+        return OffloadingSpecFactory.create_spec(build_offloading_config(vllm_config, sized))
 
 
 def _plain(spec: Any) -> dict[str, Any]:

@@ -213,6 +213,14 @@ RULES: dict[str, tuple[dict[str, Any], dict[str, Any], str]] = {
         {"tiers": BLOCKS, **_served(env=[{"name": "AWS_ACCESS_KEY_ID", "value": "x"}])},
         "env may not set AWS_ACCESS_KEY_ID: it comes from tiers.objectStorage.credentialsSecretRef",
     ),
+    "uploads to a bucket stay plain": (
+        {"tiers": BLOCKS, **_served(env=[{"name": "AWS_RETRY_MODE", "value": "adaptive"}])},
+        {
+            "tiers": {"objectStorage": {"bucket": "blocks"}},
+            **_served(env=[{"name": "AWS_REQUEST_CHECKSUM_CALCULATION", "value": "when_supported"}]),
+        },
+        "env may not set, with objectStorage, what keeps blocks whole and engines running",
+    ),
     "labels that find Pods are kvtier's": (
         _pod(labels={"example.com/team": "a"}),
         _pod(annotations={"kvtier.dev/pool": "a"}),

@@ -6,6 +6,7 @@ import pytest
 
 from kvtier.api.v1alpha1 import ObjectStorageTier
 from kvtier.api.v1alpha1.engine import VERSIONS
+from kvtier.api.v1alpha1.object_storage import FIXED
 from kvtier.engines.tiers import PRESSURE, fault, file_tier, object_environment, object_tier
 from kvtier.engines.versions import facts_of
 from unit.tables import table
@@ -55,6 +56,7 @@ def test_uploads_are_plain_and_retries_few() -> None:
     plain = {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_RETRY_MODE": "standard"}
     assert object_environment("0.33") == plain
     assert object_environment("0.32") == plain | {"NIXL_TELEMETRY_ENABLE": "y"}
+    assert set(FIXED) == set(object_environment("0.32")) - {"AWS_RETRY_MODE"}
 
 
 @table(

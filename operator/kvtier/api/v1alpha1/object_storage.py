@@ -8,6 +8,8 @@ from kvtier.api.fields import ObjectName
 from kvtier.api.rules import ApiModel
 
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
+FIXED = ("AWS_REQUEST_CHECKSUM_CALCULATION", "NIXL_TELEMETRY_ENABLE")
+"""Variables that users may not replace: otherwise blocks come back wrong, or the first store ends the engine."""
 
 
 class CredentialsSecret(ApiModel):
@@ -20,7 +22,8 @@ class ObjectStorageTier(ApiModel):
     """Blocks as objects of a bucket that every Pod of the pool shares.
 
     The image must hold the nixl package. An engine does not start while the bucket cannot be reached, whatever the
-    mode of the pool. Nothing ever deletes an object: give the bucket a lifecycle rule.
+    mode of the pool. Nothing ever deletes an object: give the bucket a lifecycle rule. Experimental: after a store that
+    failed, vLLM 0.32 and 0.33 may read a wrong block.
     """
 
     bucket: Annotated[

@@ -8,7 +8,7 @@ from pydantic import Field, StringConstraints
 from kvtier.api.fields import list_map
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.nodepool import NodePool
-from kvtier.api.v1alpha1.object_storage import CREDENTIALS
+from kvtier.api.v1alpha1.object_storage import CREDENTIALS, FIXED
 from kvtier.api.v1alpha1.served_model import ServedModel
 from kvtier.api.v1alpha1.status import PoolStatus
 from kvtier.api.v1alpha1.tiers import Tiers
@@ -91,11 +91,19 @@ class PoolSpec(ApiModel):
             holds=lambda spec: (
                 spec.tiers.object_storage is None
                 or spec.tiers.object_storage.credentials_secret_ref is None
-                or not _doubled(spec)
+                or not _set_by_user(spec, CREDENTIALS)
             ),
             explain=lambda spec: (
-                f"env may not set {_doubled(spec)[0]}: it comes from tiers.objectStorage.credentialsSecretRef"
+                f"env may not set {_set_by_user(spec, CREDENTIALS)[0]}: it comes from "
+                "tiers.objectStorage.credentialsSecretRef"
             ),
+        ),
+        Rule(
+            message="env may not set, with objectStorage, what keeps blocks whole and engines running: "
+            + ", ".join(FIXED),
+            cel="!has(self.tiers.objectStorage) || "
+            f"self.models.all(m, !has(m.env) || m.env.all(v, !(v.name in {json.dumps(FIXED)})))",
+            holds=lambda spec: spec.tiers.object_storage is None or not _set_by_user(spec, FIXED),
         ),
         Rule(
             message="lustre.provisioner API needs cluster: it says in which project the instance is made",
@@ -130,9 +138,9 @@ class PoolSpec(ApiModel):
     )
 
 
-def _doubled(spec: PoolSpec) -> list[str]:
-    """Variables of the user that are keys of the bucket's Secret."""
-    return [variable.name for model in spec.models for variable in model.env if variable.name in CREDENTIALS]
+def _set_by_user(spec: PoolSpec, names: tuple[str, ...]) -> list[str]:
+    """Which of these variables a model's env sets."""
+    return [variable.name for model in spec.models for variable in model.env if variable.name in names]
 
 
 def _provisioner(spec: PoolSpec) -> str | None:

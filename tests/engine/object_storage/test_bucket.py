@@ -1,0 +1,97 @@
+"""A bucket as the last tier: what kvtier renders is what keeps blocks whole, and what ends an engine ends it."""
+
+from typing import Any
+
+import pytest
+
+from engine.object_storage.bucket import BUSY, Bucket, serving
+from engine.object_storage.engine import SECRET, pool_with, run, started, transfer
+from engine.worker import Worker
+from kvtier.engines.fingerprint import directory
+from kvtier.engines.tiers import object_environment
+from unit.tables import table
+
+pytestmark = pytest.mark.timeout(300)
+NO_ACCESS = "start: RuntimeError: Object store tier connectivity probe failed"
+NO_TELEMETRY = "store: nixlNoTelemetryError"
+FOUND = ["HIT", "HIT", "MISS"]
+LOOKUP_SECONDS = 10.0
+"""Of an endpoint that has gone: 1 to 3 s with AWS_RETRY_MODE as rendered, 25.6 s without."""
+
+
+def test_chunks_come_back_as_they_were(engine: Worker, bucket: Bucket) -> None:
+    found = run(engine, bucket, "store", "lookup", "load")
+    assert (found["ended"], found["store"], found["lookup"], found["load"]) == (None, True, FOUND, True)
+    assert found["same"]
+
+
+def test_all_objects_lie_under_the_pool_s_prefix(engine: Worker, bucket: Bucket) -> None:
+    run(engine, bucket, "store")
+    of = pool_with(bucket, engine.version)
+    extra = transfer(started(bucket, engine.version))["kv_connector_extra_config"]
+    prefix = directory(of, of.spec.models[0], extra["blocks_per_chunk"])
+    assert prefix.startswith("team-a/chat/")
+    assert [key.startswith(f"{prefix}/") for key in bucket.objects] == [True, True]
+
+
+def test_without_the_variable_blocks_come_back_wrong_and_nobody_is_told(
+    engine: Worker, bucket: Bucket
+) -> None:
+    changed = {"AWS_REQUEST_CHECKSUM_CALCULATION": None}
+    found = run(engine, bucket, "store", "lookup", "load", **changed)
+    assert (found["ended"], found["store"], found["lookup"], found["load"]) == (None, True, FOUND, True)
+    assert not found["same"]
+
+
+@table(
+    "last, steps, results",
+    {
+        "after the engine's start": (1, ("lookup", "store"), (["MISS"] * 3, False)),
+        "after blocks were found": (6, ("store", "lookup", "load"), (True, FOUND, False)),
+    },
+)
+def test_an_endpoint_that_goes_ends_no_engine(
+    engine: Worker, bucket: Bucket, last: int, steps: tuple[str, ...], results: tuple[Any, ...]
+) -> None:
+    bucket.last = last
+    found = run(engine, bucket, *steps)
+    assert found["ended"] is None
+    assert tuple(found[step] for step in steps) == results
+    assert found["seconds"]["lookup"] < LOOKUP_SECONDS
+
+
+def test_no_access_ends_an_engine_at_its_start(engine: Worker, bucket: Bucket) -> None:
+    """Of the server, which knows one key: so the key of every other test came from the Secret's variable."""
+    assert run(engine, bucket, "store", AWS_ACCESS_KEY_ID="OTHER")["ended"].startswith(NO_ACCESS)
+
+
+def test_an_endpoint_that_is_not_there_ends_an_engine_at_its_start(engine: Worker) -> None:
+    with serving() as gone:
+        pass
+    assert run(engine, gone, "store")["ended"].startswith(NO_ACCESS)
+
+
+def test_keys_stand_in_no_argument(bucket: Bucket) -> None:
+    rendered = started(bucket, "0.33")
+    given = " ".join([*rendered.command, *rendered.arguments])
+    assert bucket.endpoint in given
+    assert [value in given for value in SECRET.values()] == [False, False]
+    assert rendered.variables.items() >= SECRET.items()
+
+
+def test_telemetry_is_asked_for_where_the_version_needs_it(engine: Worker, bucket: Bucket) -> None:
+    found = run(engine, bucket, "store", NIXL_TELEMETRY_ENABLE=None)
+    needed = "NIXL_TELEMETRY_ENABLE" in object_environment(engine.version)
+    assert (found["ended"] or "").startswith(NO_TELEMETRY) is needed
+
+
+def test_telemetry_that_is_turned_off_ends_every_version(engine: Worker, bucket: Bucket) -> None:
+    assert run(engine, bucket, "store", NIXL_TELEMETRY_ENABLE="n")["ended"].startswith(NO_TELEMETRY)
+
+
+def test_a_store_that_failed_may_go_on_with_the_bytes_of_other_blocks(engine: Worker, bucket: Bucket) -> None:
+    """docs/storage.md warns of it: NIXL calls a store failed at its first upload, and goes on with the rest."""
+    bucket.faults = {"00.bin": [403], "01.bin": [BUSY]}
+    found = run(engine, bucket, "store", "reuse", "appear")
+    assert (found["ended"], found["store"], found["appear"]) == (None, False, ["MISS", "HIT", "MISS"])
+    assert [any(content) for content in bucket.objects.values()] == [False]
