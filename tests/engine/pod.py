@@ -68,7 +68,7 @@ class Pod:
         name = f"{name}-{len(self._containers)}"
         inside = ["/usr/bin/env", "-i", *(f"{k}={v}" for k, v in {**image, **started.variables}.items())]
         command = [
-            *self._enter(),
+            *self.enter(),
             *("/usr/bin/unshare", "--mount", "--propagation=private", "--pid", "--fork", "--kill-child"),
             *("/bin/sh", "-c", f'mount -t proc proc {shlex.quote(str(self._root))}/proc && exec "$@"', "sh"),
             *("/usr/sbin/chroot", str(self._root), "setpriv", *_NO_CAPABILITIES),
@@ -90,9 +90,15 @@ class Pod:
 
         A running container has mounts of its own, as on a node: what is to change for it is changed `within` it.
         """
-        command = [*self._enter(within), "/bin/sh", "-ec", script]
+        command = [*self.enter(within), "/bin/sh", "-ec", script]
         env = {**os.environ, "ROOT": str(self._root)}
         subprocess.run(command, check=True, env=env, cwd="/")
+
+    def enter(self, within: "Container | None" = None) -> list[str]:
+        """What runs a command that follows among the Pod's mounts, or a running container's."""
+        user = ["--user", "--preserve-credentials"] if self._user else []
+        target = within.first() if within else self._pause.pid
+        return ["/usr/bin/nsenter", f"--target={target}", *user, "--mount"]
 
     def give(self, inside: str, user: int) -> None:
         """Make a file that belongs to a user, as one of the containers would have."""
@@ -103,11 +109,6 @@ class Pod:
     def path(self, inside: str) -> Path:
         """A path of the containers, as seen from here."""
         return Path(f"/proc/{self._pause.pid}/root{self._root}{inside}")
-
-    def _enter(self, within: "Container | None" = None) -> list[str]:
-        user = ["--user", "--preserve-credentials"] if self._user else []
-        target = within.first() if within else self._pause.pid
-        return ["/usr/bin/nsenter", f"--target={target}", *user, "--mount"]
 
     def _mounted(self) -> bool:
         self._pause.require_alive()

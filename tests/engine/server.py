@@ -34,11 +34,14 @@ class Server:
 
     def wait_ready(self) -> "Server":
         """Until /health answers, as the startup probe does; raises when the container ends before."""
-        eventually(self._healthy, START_SECONDS, "vLLM serves")
+        eventually(self.healthy, START_SECONDS, "vLLM serves")
         return self
 
-    def ask(self, prompt: Sequence[int], tokens: int = 8) -> Answer:
-        """The most likely continuation of token ids; the time is that of the first token, streamed."""
+    def ask(self, prompt: Sequence[int], tokens: int = 8, **fields: Any) -> Answer:
+        """The most likely continuation of token ids; the time is that of the first token, streamed.
+
+        `fields` are others of the request.
+        """
         body = {
             "model": NAME,
             "prompt": list(prompt),
@@ -47,6 +50,7 @@ class Server:
             "ignore_eos": True,
             "stream": True,
             "return_token_ids": True,
+            **fields,
         }
         found: list[int] = []
         first, started = 0.0, time.perf_counter()
@@ -75,7 +79,8 @@ class Server:
                 if text and text != "[DONE]":
                     yield json.loads(text)
 
-    def _healthy(self) -> bool:
+    def healthy(self) -> bool:
+        """Whether /health answers, as the probes ask; raises when the container has ended."""
         self.container.require_alive()
         try:
             with urllib.request.urlopen(f"{self._url}/health", timeout=5) as response:

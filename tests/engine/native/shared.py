@@ -17,7 +17,7 @@ STORED = 2 * CHUNK
 PREFIX = "vllm_offload_"
 PROMPTS = (
     *("warm", "found", "not promoted", "spoiled", "deleted", "truncated"),
-    *("read-only", "full", "unmounted", "whole while read-only"),
+    *("read-only", "full", "unmounted", "whole while read-only", "hanging", "told"),
 )
 """What the first Pod answers; no test looks at another one's."""
 LONG = 4000
