@@ -1,6 +1,6 @@
 """Where the Pods of a pool may run: the node labels that GKE sets and the ones that a pool asks for."""
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from kvtier.api.names import derive
 from kvtier.api.v1alpha1 import KVCachePool
@@ -40,8 +40,12 @@ def node_selector(pool: KVCachePool) -> dict[str, str]:
     return {**nodes.node_selector, **chosen}
 
 
-def fits(pool: KVCachePool, labels: Mapping[str, str], any_zone: bool = False) -> bool:
-    """Whether a node with these labels may run the pool's engines."""
-    selected = all(labels.get(key) == value for key, value in node_selector(pool).items())
-    allowed = zones(pool)
-    return selected and (any_zone or not allowed or labels.get(ZONE) in allowed)
+def fitting(pool: KVCachePool, any_zone: bool = False) -> Callable[[Mapping[str, str]], bool]:
+    """Tells of a node, by its labels, whether it may run the pool's engines. Made once, for as many as there are."""
+    wanted, allowed = node_selector(pool).items(), [] if any_zone else zones(pool)
+
+    def fits(labels: Mapping[str, str]) -> bool:
+        selected = all(labels.get(key) == value for key, value in wanted)
+        return selected and (not allowed or labels.get(ZONE) in allowed)
+
+    return fits

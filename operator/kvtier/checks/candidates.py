@@ -1,6 +1,6 @@
 """The nodes that a pool's engines could run on, as the checks see them."""
 
-from kvtier.api.placement import fits
+from kvtier.api.placement import fitting
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.facts import versions
 from kvtier.facts.model import Facts, Node
@@ -9,7 +9,8 @@ from kvtier.facts.versions import GKEVersion
 
 def candidates(pool: KVCachePool, facts: Facts) -> list[Node]:
     """Nodes with the labels and in a zone that the pool asks for."""
-    return [node for node in facts.cluster.nodes if fits(pool, node.labels)]
+    fits = fitting(pool)
+    return [node for node in facts.cluster.nodes if fits(node.labels)]
 
 
 def pods_per_node(pool: KVCachePool, model: ServedModel) -> int:

@@ -1,7 +1,7 @@
 """ZoneMatched: engines run in the zone of the Lustre instance, and there are nodes in it."""
 
 from kvtier.api.conditions import ZONE_MATCHED, Condition, false, true
-from kvtier.api.placement import fits, zones
+from kvtier.api.placement import fitting, zones
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates
 from kvtier.facts.model import Facts
@@ -19,9 +19,8 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             "ZoneMismatch",
             f"nodePool.zones is {', '.join(allowed)}, the Lustre instance is in {lustre.located}: add that zone",
         )
-    elsewhere = sorted(
-        {node.zone or "?" for node in facts.cluster.nodes if fits(pool, node.labels, any_zone=True)}
-    )
+    fits = fitting(pool, any_zone=True)
+    elsewhere = sorted({node.zone or "?" for node in facts.cluster.nodes if fits(node.labels)})
     on_demand = pool.spec.node_pool.provisioner == "ComputeClass"
     if elsewhere and not on_demand and not candidates(pool, facts):
         return false(

@@ -3,6 +3,7 @@
 from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false, true
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks.candidates import candidates
 from kvtier.data import table
 from kvtier.facts.model import Observed
 from kvtier.plan.children import child
@@ -73,7 +74,7 @@ def _local_ssd_count(pool: KVCachePool) -> int | None:
 
 
 def _ready_nodes(pool: KVCachePool, observed: Observed) -> Condition:
-    nodes = [n for n in observed.facts.cluster.nodes if placement.fits(pool, n.labels)]
+    nodes = candidates(pool, observed.facts)
     ready = sum(node.ready for node in nodes)
     if not nodes:
         return true(

@@ -6,7 +6,7 @@ from kvtier.api.placement import (
     LOCAL_SSD,
     ZONE,
     compute_class,
-    fits,
+    fitting,
     node_selector,
     zones,
 )
@@ -58,7 +58,7 @@ def test_zones(of: KVCachePool, wanted: list[str]) -> None:
 
 
 @table(
-    "labels, any_zone, fitting",
+    "labels, any_zone, expected",
     {
         "a node with every label and in the zone fits": ({}, False, True),
         "a node with more labels fits": ({"more": "yes"}, False, True),
@@ -69,5 +69,5 @@ def test_zones(of: KVCachePool, wanted: list[str]) -> None:
         "a node in another zone fits where the zone does not matter": ({ZONE: "us-central1-f"}, True, True),
     },
 )
-def test_fits(labels: dict[str, str], any_zone: bool, fitting: bool) -> None:
-    assert fits(EXISTING, node(EXISTING, labels=labels).labels, any_zone) is fitting
+def test_fits(labels: dict[str, str], any_zone: bool, expected: bool) -> None:
+    assert fitting(EXISTING, any_zone)(node(EXISTING, labels=labels).labels) is expected
