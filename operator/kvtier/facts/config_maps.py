@@ -5,7 +5,8 @@ from collections import defaultdict
 from kvtier.api.keys import needed_keys
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import ConfigMaps
-from kvtier.kube.client import CONFIG_MAP, ApiError, KubeClient
+from kvtier.facts.named import data
+from kvtier.kube.client import CONFIG_MAP, KubeClient
 
 
 async def read(client: KubeClient, pool: KVCachePool) -> ConfigMaps:
@@ -19,16 +20,10 @@ async def read(client: KubeClient, pool: KVCachePool) -> ConfigMaps:
         if needed.kind == "ConfigMap":
             wanted[needed.name].add(needed.key)
     return ConfigMaps(
-        {name: await _data(client, pool.namespace, name, keys) for name, keys in sorted(wanted.items())}
+        {name: await _kept(client, pool.namespace, name, keys) for name, keys in sorted(wanted.items())}
     )
 
 
-async def _data(client: KubeClient, namespace: str, name: str, keys: set[str]) -> dict[str, str] | None:
-    try:
-        found = await client.get(CONFIG_MAP, namespace, name)
-    except ApiError as error:
-        if error.status == 403:
-            return None
-        raise
-    data = (found or {}).get("data") or {}
-    return {key: data[key] for key in sorted(keys) if key in data}
+async def _kept(client: KubeClient, namespace: str, name: str, keys: set[str]) -> dict[str, str] | None:
+    found = await data(client, CONFIG_MAP, namespace, name)
+    return None if found is None else {key: found[key] for key in sorted(keys) if key in found}

@@ -3,7 +3,8 @@
 from kvtier.api.keys import needed_keys
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Secrets
-from kvtier.kube.client import SECRET, ApiError, KubeClient
+from kvtier.facts.named import data
+from kvtier.kube.client import SECRET, KubeClient
 
 
 async def read(client: KubeClient, pool: KVCachePool) -> Secrets:
@@ -13,10 +14,5 @@ async def read(client: KubeClient, pool: KVCachePool) -> Secrets:
 
 
 async def _keys(client: KubeClient, namespace: str, name: str) -> frozenset[str] | None:
-    try:
-        secret = await client.get(SECRET, namespace, name)
-    except ApiError as error:
-        if error.status == 403:
-            return None
-        raise
-    return frozenset((secret or {}).get("data") or {})
+    found = await data(client, SECRET, namespace, name)
+    return None if found is None else frozenset(found)

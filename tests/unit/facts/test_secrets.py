@@ -1,46 +1,27 @@
 """Secrets are asked for by name, and only their keys are kept."""
 
-from typing import Any, cast
+from typing import Any
 
 import pytest
 
 from kvtier.facts.secrets import read
-from kvtier.kube.client import ApiError, KubeClient, Resource
+from kvtier.kube.client import ApiError
 from unit.builders import model, pool
-
-
-class _Secrets:
-    """A client that knows Secrets by name; an ApiError in place of one is raised."""
-
-    def __init__(self, **known: Any) -> None:
-        self._known = known
-        self.asked: list[tuple[str, str | None, str]] = []
-
-    async def get(self, resource: Resource, namespace: str | None, name: str) -> Any:
-        self.asked.append((resource.kind, namespace, name))
-        found = self._known.get(name)
-        if isinstance(found, ApiError):
-            raise found
-        return found
-
-
-def _client(secrets: _Secrets) -> KubeClient:
-    return cast(KubeClient, secrets)
-
+from unit.facts.named import Named
 
 ONE = model(tokenSecretRef={"name": "hf"})
 SAME = model(name="same", tokenSecretRef={"name": "hf", "key": "more"})
 
 
 async def test_a_secret_is_read_once_in_the_pool_s_namespace_and_its_values_are_dropped() -> None:
-    secrets = _Secrets(hf={"data": {"token": "c2VjcmV0"}})
-    found = await read(_client(secrets), pool(models=[ONE, SAME]))
+    secrets = Named(hf={"data": {"token": "c2VjcmV0"}})
+    found = await read(secrets.client, pool(models=[ONE, SAME]))
     assert found.keys == {"hf": frozenset({"token"})}
     assert secrets.asked == [("Secret", "team-a", "hf")]
 
 
 async def test_every_secret_that_pods_need_is_asked_for_and_no_config_map() -> None:
-    secrets = _Secrets()
+    secrets = Named()
     needs = model(
         tokenSecretRef={"name": "hf"},
         engine={"imagePullSecrets": [{"name": "registry"}]},
@@ -50,27 +31,27 @@ async def test_every_secret_that_pods_need_is_asked_for_and_no_config_map() -> N
         ],
     )
     bucket = {"bucket": "blocks", "credentialsSecretRef": {"name": "hmac"}}
-    found = await read(_client(secrets), pool(models=[needs], tiers={"objectStorage": bucket}))
+    found = await read(secrets.client, pool(models=[needs], tiers={"objectStorage": bucket}))
     assert set(found.keys) == {"hf", "registry", "keys", "hmac"}
     assert len(secrets.asked) == 4
 
 
 async def test_without_a_token_nothing_is_asked() -> None:
-    secrets = _Secrets()
-    assert (await read(_client(secrets), pool())).keys == {}
+    secrets = Named()
+    assert (await read(secrets.client, pool())).keys == {}
     assert secrets.asked == []
 
 
 @pytest.mark.parametrize("secret", [None, {}, {"data": None}])
 async def test_a_secret_that_is_missing_or_empty_has_no_keys(secret: Any) -> None:
-    assert (await read(_client(_Secrets(hf=secret)), pool(models=[ONE]))).keys == {"hf": frozenset()}
+    assert (await read(Named(hf=secret).client, pool(models=[ONE]))).keys == {"hf": frozenset()}
 
 
 async def test_a_secret_that_may_not_be_read_is_unknown() -> None:
     refusal = ApiError(403, "Forbidden", "no")
-    assert (await read(_client(_Secrets(hf=refusal)), pool(models=[ONE]))).keys == {"hf": None}
+    assert (await read(Named(hf=refusal).client, pool(models=[ONE]))).keys == {"hf": None}
 
 
 async def test_any_other_failure_is_not_taken_for_an_answer() -> None:
     with pytest.raises(ApiError):
-        await read(_client(_Secrets(hf=ApiError(500, "InternalError", "no"))), pool(models=[ONE]))
+        await read(Named(hf=ApiError(500, "InternalError", "no")).client, pool(models=[ONE]))
