@@ -2,12 +2,11 @@
 
 from kvtier.api.conditions import ENGINE_SUPPORTED, Condition, false, true
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.checks.geometry import model_geometry
 from kvtier.engines import file_names, lmcache, versions
 from kvtier.engines.conflicts import conflict
 from kvtier.engines.versions import EngineFacts
 from kvtier.facts.model import Facts
-from kvtier.sizing.documents import model_document
-from kvtier.sizing.served import served_geometry
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
@@ -47,8 +46,7 @@ def _pair_fault(model: ServedModel, engine: EngineFacts, groups: int | None) -> 
 
 
 def _groups(model: ServedModel, facts: Facts) -> int | None:
-    document = model_document(model, facts.config_maps)
-    geometry = served_geometry(model, versions.facts(model).geometry_flags, document)
+    geometry = model_geometry(model, facts)
     return len(geometry.groups) if geometry else None
 
 

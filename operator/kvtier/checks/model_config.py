@@ -5,10 +5,11 @@ import math
 from kvtier.api.conditions import MODEL_CONFIG_VALID, Condition, false, true, unknown
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.api.v1alpha1.flags import given
+from kvtier.checks.geometry import model_geometry
 from kvtier.engines import versions
 from kvtier.facts.model import Facts
 from kvtier.sizing.documents import Document, model_document
-from kvtier.sizing.served import known_config, served_geometry
+from kvtier.sizing.served import known_config
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
@@ -24,7 +25,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             "NotReadable",
             f"model {unread[0].name}: its ConfigMap could not be read: grant kvtier get on configmaps",
         )
-    told = {model.name: _size(model, documents[model.name]) for model in pool.spec.models}
+    told = {model.name: _size(model, facts) for model in pool.spec.models}
     reason = "NotKnown" if None in told.values() else "Known"
     said = (
         f"model {model.name}: {told[model.name] or _unknown(model, documents[model.name])}"
@@ -33,9 +34,9 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     return true(MODEL_CONFIG_VALID, reason, "; ".join(said))
 
 
-def _size(model: ServedModel, document: Document) -> str | None:
+def _size(model: ServedModel, facts: Facts) -> str | None:
     """Bytes per token in a tier, at most; None where kvtier cannot tell."""
-    found = served_geometry(model, versions.facts(model).geometry_flags, document)
+    found = model_geometry(model, facts)
     return f"{math.ceil(found.tier_token_bytes())} bytes per token" if found else None
 
 

@@ -5,8 +5,9 @@ from collections.abc import Iterator
 
 from kvtier.api.quantities import GIB, canonical
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.checks.geometry import model_geometry
 from kvtier.facts.model import Facts
-from kvtier.plan.chunking import model_chunk, model_geometry, shared_in_spec
+from kvtier.plan.chunking import model_chunk, shared_in_spec
 from kvtier.plan.suggestion import suggestion
 from kvtier.sizing.chunks import described
 from kvtier.sizing.documents import model_document

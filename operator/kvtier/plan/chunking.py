@@ -1,13 +1,13 @@
 """How many blocks of a model make one file: a number that, once used, stays, because another means a cold cache."""
 
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
+from kvtier.checks.geometry import model_geometry
 from kvtier.engines import versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Facts
 from kvtier.sizing.chunks import Chunk, cut, suited
 from kvtier.sizing.documents import model_document
 from kvtier.sizing.geometry import Geometry
-from kvtier.sizing.served import served_geometry
 
 _GONE = ("Retained", "Deleting")
 """Phases of a shared tier that has left the spec."""
@@ -37,12 +37,6 @@ def undecided(pool: KVCachePool, model: ServedModel, facts: Facts) -> bool:
 def model_chunk(pool: KVCachePool, model: ServedModel, facts: Facts) -> Chunk:
     """What one file of the model holds."""
     return cut(_filed(model, model_geometry(model, facts)), blocks_per_chunk(pool, model, facts))
-
-
-def model_geometry(model: ServedModel, facts: Facts) -> Geometry | None:
-    """How the model's cache is cut, None where kvtier cannot tell."""
-    flags = versions.facts(model).geometry_flags
-    return served_geometry(model, flags, model_document(model, facts.config_maps))
 
 
 def shared_in_spec(pool: KVCachePool) -> bool:

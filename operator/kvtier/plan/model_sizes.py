@@ -3,9 +3,10 @@
 import math
 
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
+from kvtier.checks.geometry import model_geometry
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Facts
-from kvtier.plan.chunking import blocks_per_chunk, model_chunk, model_geometry, shared_in_spec, undecided
+from kvtier.plan.chunking import blocks_per_chunk, model_chunk, shared_in_spec, undecided
 from kvtier.plan.suggestion import suggestion
 from kvtier.sizing.chunks import described
 

@@ -1,9 +1,9 @@
 """What a model's kvCacheDtype means for the number of sequences that the engine may run at once."""
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.checks.geometry import model_geometry
 from kvtier.engines import hbm
 from kvtier.facts.model import Facts
-from kvtier.plan.chunking import model_geometry
 from kvtier.sizing.suggestions import Suggestion, from_dtype
 
 _SMALLER = "fp8"

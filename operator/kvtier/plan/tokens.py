@@ -4,8 +4,8 @@ from collections.abc import Iterable
 
 from kvtier.api import quantities
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
+from kvtier.checks.geometry import model_geometry
 from kvtier.facts.model import Facts
-from kvtier.plan.chunking import model_geometry
 from kvtier.sizing.geometry import Geometry
 
 _HOLD_BLOCKS = ("cpu", "localSSD", "lustre")

@@ -7,10 +7,11 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, PoolStatus, ServedModel, TierStatus
+from kvtier.checks.geometry import model_geometry
 from kvtier.data import table as data
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import ConfigMaps, Facts
-from kvtier.plan.chunking import blocks_per_chunk, model_chunk, model_geometry, undecided
+from kvtier.plan.chunking import blocks_per_chunk, model_chunk, undecided
 from unit.builders import joined, model, pool, with_status
 from unit.tables import table
 
