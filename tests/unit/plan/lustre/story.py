@@ -102,3 +102,34 @@ class Story:
     def asked(self) -> list[str]:
         """The verbs of all calls so far."""
         return [call.verb for call in self.calls]
+
+
+IMPORT_DENIED: dict[str, Any] = {
+    "done": True,
+    "counters": Counters(found=10, copied=3, failed=7),
+    "problems": ("gs://bucket/a: denied",),
+}
+"""An answer: the import ended, and some objects failed."""
+
+EXPORT_DENIED: dict[str, Any] = {**IMPORT_DENIED, "problems": ("/a: denied",)}
+
+
+def importing(name: str = "op") -> Story:
+    """A story in which the API has taken the import."""
+    story = Story(cached())
+    story.at(USABLE)
+    story.answer(name)
+    story.at("2026-11-29T12:00:10Z")
+    return story
+
+
+def nightly(expression: str = "0 3 * * *") -> Story:
+    """A pool that only exports."""
+    return Story(cached(importOnCreate=False, exportSchedule=expression))
+
+
+def exported(story: Story, now: str) -> None:
+    """The export of a moment, done at once."""
+    story.at(now)
+    story.succeed()
+    story.at(now)

@@ -5,36 +5,18 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Observed
-from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Part
-from unit.builders import NOW, checks, claim, live, manifest, observed, pool, requesting
+from unit.builders import claim, observed, pool, requesting
+from unit.plan.lustre.csi import CLASS, POOL, of_size, planned, request
 from unit.tables import table
-
-POOL = pool()
-CLASS = live(manifest(POOL, "StorageClass"))
-
-
-def _of(capacity: str) -> KVCachePool:
-    return pool(tiers={"lustre": {"capacity": capacity}})
-
-
-def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
-    return plan_storage(of, world, checks(**statuses), NOW)
-
-
-def _request(part: Part) -> str | None:
-    """What the planned claim asks for, None where no claim is planned."""
-    claims = [one for one in part.applies if one["kind"] == "PersistentVolumeClaim"]
-    return claims[0]["spec"]["resources"]["requests"]["storage"] if claims else None
 
 
 def test_a_pool_without_lustre_has_no_storage_and_nothing_to_say_about_it() -> None:
-    assert _plan(pool(tiers={"lustre": None}), observed(CLASS, claim(POOL))) == Part()
+    assert planned(pool(tiers={"lustre": None}), observed(CLASS, claim(POOL))) == Part()
 
 
 def test_the_class_comes_before_the_claim_that_names_it() -> None:
-    part = _plan(POOL, observed())
+    part = planned(POOL, observed())
     assert [one["kind"] for one in part.applies] == ["StorageClass", "PersistentVolumeClaim"]
     assert part.applies[1]["spec"]["storageClassName"] == part.applies[0]["metadata"]["name"]
 
@@ -64,7 +46,7 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
         "18000Gi",
     ),
     "another capacity waits until a claim is bound, because Kubernetes refuses it before": (
-        _of("27000Gi"),
+        of_size("27000Gi"),
         claim(POOL, "Pending"),
         ("False", "Provisioning", "18000Gi"),
         ("Provisioning", None),
@@ -78,7 +60,7 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
         "18000Gi",
     ),
     "a larger capacity is asked for, and Pods go on": (
-        _of("27000Gi"),
+        of_size("27000Gi"),
         claim(POOL),
         (
             "True",
@@ -89,7 +71,7 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
         "27000Gi",
     ),
     "a claim that grows already is left to grow": (
-        _of("27000Gi"),
+        of_size("27000Gi"),
         claim(POOL, spec=requesting("27000Gi")),
         ("True", "Resizing", "grows to 27000Gi"),
         ("Resizing", "18000Gi"),
@@ -103,14 +85,14 @@ STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str |
         "27000Gi",
     ),
     "a growth that is taken back in part is asked for anew": (
-        _of("27000Gi"),
+        of_size("27000Gi"),
         claim(POOL, spec=requesting("36000Gi")),
         ("True", "Resizing", "grows to 27000Gi"),
         ("Resizing", "18000Gi"),
         "27000Gi",
     ),
     "a smaller capacity is never asked for": (
-        _of("9000Gi"),
+        of_size("9000Gi"),
         claim(POOL),
         ("True", "Bound", "is bound to 18000Gi"),
         ("Bound", "18000Gi"),
@@ -155,16 +137,16 @@ def test_claim(
     tier: tuple[str, str | None],
     size: str | None,
 ) -> None:
-    part = _plan(of, observed(CLASS, *([found] if found else [])))
+    part = planned(of, observed(CLASS, *([found] if found else [])))
     (said,), (state,) = part.conditions, part.tiers
     assert (said.type, said.status, said.reason) == ("StorageReady", *condition[:2])
     assert condition[2] in said.message
     assert (state.name, state.phase, state.capacity) == ("lustre", *tier)
-    assert _request(part) == size
+    assert request(part) == size
 
 
 @pytest.mark.parametrize("size", ["18000Gi", f"{18000 * 1024}Mi", str(18000 * 2**30)])
 def test_the_same_size_in_another_unit_is_the_same_size(size: str) -> None:
-    part = _plan(POOL, observed(CLASS, claim(POOL, capacity=size, spec=requesting(size))))
+    part = planned(POOL, observed(CLASS, claim(POOL, capacity=size, spec=requesting(size))))
     assert part.conditions[0].reason == "Bound"
-    assert _request(part) == "18000Gi"
+    assert request(part) == "18000Gi"

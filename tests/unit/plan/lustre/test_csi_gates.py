@@ -4,30 +4,9 @@ from typing import Any
 
 import pytest
 
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Observed
-from kvtier.plan.lustre.storage import plan_storage
-from kvtier.plan.model import Part
-from unit.builders import NOW, checks, claim, live, manifest, observed, pool
+from unit.builders import claim, live, observed, pool
+from unit.plan.lustre.csi import CLASS, POOL, of_size, planned
 from unit.tables import table
-
-POOL = pool()
-CLASS = live(manifest(POOL, "StorageClass"))
-
-
-def _of(capacity: str) -> KVCachePool:
-    return pool(tiers={"lustre": {"capacity": capacity}})
-
-
-def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
-    return plan_storage(of, world, checks(**statuses), NOW)
-
-
-def _request(part: Part) -> str | None:
-    """What the planned claim asks for, None where no claim is planned."""
-    claims = [one for one in part.applies if one["kind"] == "PersistentVolumeClaim"]
-    return claims[0]["spec"]["resources"]["requests"]["storage"] if claims else None
-
 
 IMMUTABLE: dict[str, dict[str, Any]] = {
     "provisioner": {"provisioner": "other.example"},
@@ -39,7 +18,7 @@ IMMUTABLE: dict[str, dict[str, Any]] = {
 
 @pytest.mark.parametrize("field", IMMUTABLE)
 def test_a_class_that_differs_in_what_cannot_change_stops_every_write(field: str) -> None:
-    part = _plan(POOL, observed(live(CLASS, **IMMUTABLE[field]), claim(POOL)))
+    part = planned(POOL, observed(live(CLASS, **IMMUTABLE[field]), claim(POOL)))
     assert part.applies == ()
     assert part.conditions[0].reason == "StorageClassImmutable"
     assert (
@@ -50,7 +29,7 @@ def test_a_class_that_differs_in_what_cannot_change_stops_every_write(field: str
 
 
 def test_a_class_that_differs_in_what_can_change_is_written() -> None:
-    part = _plan(POOL, observed(live(CLASS, allowVolumeExpansion=None), claim(POOL)))
+    part = planned(POOL, observed(live(CLASS, allowVolumeExpansion=None), claim(POOL)))
     assert [one["kind"] for one in part.applies] == ["StorageClass", "PersistentVolumeClaim"]
 
 
@@ -75,7 +54,7 @@ def test_a_class_that_differs_in_what_can_change_is_written() -> None:
     },
 )
 def test_no_storage_is_made_with(statuses: dict[str, str], strict: bool, message: str) -> None:
-    part = _plan(pool(strict=strict), observed(), **statuses)
+    part = planned(pool(strict=strict), observed(), **statuses)
     assert part.applies == ()
     assert (part.conditions[0].status, part.conditions[0].reason) == ("False", "PrerequisitesNotMet")
     assert message in part.conditions[0].message
@@ -91,11 +70,11 @@ def test_no_storage_is_made_with(statuses: dict[str, str], strict: bool, message
     },
 )
 def test_storage_is_made_in_spite_of(statuses: dict[str, str]) -> None:
-    assert len(_plan(POOL, observed(), **statuses).applies) == 2
+    assert len(planned(POOL, observed(), **statuses).applies) == 2
 
 
 def test_a_claim_that_exists_is_not_touched_while_a_prerequisite_does_not_hold_but_told_as_it_is() -> None:
-    part = _plan(_of("9000Gi"), observed(CLASS, claim(POOL)), CapacityValid="False")
+    part = planned(of_size("9000Gi"), observed(CLASS, claim(POOL)), CapacityValid="False")
     assert part.applies == ()
     assert part.conditions[0].reason == "Bound"
     assert part.tiers[0].capacity == "18000Gi"

@@ -1,38 +1,17 @@
 """Never two copies at once: what an export waits for, and what becomes of one that fails."""
 
 from dataclasses import replace
-from typing import Any
 
 from kvtier.api.v1alpha1 import OperationStatus
-from kvtier.facts.model import Counters
 from unit.builders import with_status
-from unit.plan.lustre.story import INSTANCE, USABLE, Story, cached
+from unit.plan.lustre.story import EXPORT_DENIED, INSTANCE, USABLE, Story, cached, exported, nightly
 from unit.tables import table
 
 SLOT = "2026-11-30T03:00:00Z"
 
 
-DENIED: dict[str, Any] = {
-    "done": True,
-    "counters": Counters(found=10, copied=3, failed=7),
-    "problems": ("/a: denied",),
-}
-
-
-def _nightly(expression: str = "0 3 * * *") -> Story:
-    """A pool that only exports."""
-    return Story(cached(importOnCreate=False, exportSchedule=expression))
-
-
-def _exported(story: Story, now: str) -> None:
-    """The export of a moment, done at once."""
-    story.at(now)
-    story.succeed()
-    story.at(now)
-
-
 def test_a_lost_request_is_repeated_as_it_was_even_when_its_time_is_over() -> None:
-    story = _nightly("0 * * * *")
+    story = nightly("0 * * * *")
     story.at("2026-11-29T13:00:00Z")
     story.restart()
     story.at("2026-11-29T14:00:10Z")
@@ -46,7 +25,7 @@ def test_a_lost_request_is_repeated_as_it_was_even_when_its_time_is_over() -> No
 
 
 def test_a_time_that_comes_while_an_export_runs_waits_for_it() -> None:
-    story = _nightly("0 * * * *")
+    story = nightly("0 * * * *")
     story.at("2026-11-29T13:00:00Z")
     story.answer()
     story.at("2026-11-29T13:00:05Z")
@@ -60,31 +39,31 @@ def test_a_time_that_comes_while_an_export_runs_waits_for_it() -> None:
 
 
 def test_what_failed_is_tried_again_until_the_next_time() -> None:
-    story = _nightly()
+    story = nightly()
     for now in ("03:00:00", "03:01:00", "03:03:00", "03:07:00"):
         assert [call.verb for call in story.at(f"2026-11-30T{now}Z").calls] == ["export"]
-        story.answer(**DENIED)
+        story.answer(**EXPORT_DENIED)
         story.at(f"2026-11-30T{now}Z")
         assert story.told == ("False", "ExportFailed")
     assert "7 of 10 objects were not copied (/a: denied)" in story.condition.message
     assert "it is tried again" in story.condition.message
     assert story.operation("Export").attempt == 4
-    _exported(story, "2026-12-01T03:00:00Z")
+    exported(story, "2026-12-01T03:00:00Z")
     assert story.told == ("True", "Exported")
     assert [notice.reason for notice in story.notices] == ["ExportFailed"]
 
 
 def test_each_time_that_fails_is_told_of_once() -> None:
-    story = _nightly()
+    story = nightly()
     for now in ("11-30T03:00:00", "11-30T03:01:00", "12-01T03:00:00", "12-01T03:01:00"):
         story.at(f"2026-{now}Z")
-        story.answer(**DENIED)
+        story.answer(**EXPORT_DENIED)
         story.at(f"2026-{now}Z")
     assert [notice.reason for notice in story.notices] == ["ExportFailed", "ExportFailed"]
 
 
 def test_somebody_elses_copy_is_waited_for() -> None:
-    story = _nightly()
+    story = nightly()
     story.at(SLOT)
     story.answer("", done=True, code="Aborted", message="unable to queue the operation")
     part = story.at("2026-11-30T03:00:02Z")
@@ -108,7 +87,7 @@ def test_somebody_elses_copy_is_waited_for() -> None:
     },
 )
 def test_what_comes_before_an_export(state: str, usable: bool, said: str) -> None:
-    story = _nightly()
+    story = nightly()
     story.at(USABLE)
     story.instance, story.usable = replace(INSTANCE, state=state), usable
     part = story.at(SLOT)
@@ -119,7 +98,7 @@ def test_what_comes_before_an_export(state: str, usable: bool, said: str) -> Non
 
 
 def test_a_growth_that_was_asked_for_comes_before_an_export() -> None:
-    story = _nightly()
+    story = nightly()
     growth = OperationStatus(
         kind="Update", subject="27000", state="Running", request_id="r", start_time=SLOT, progress_time=SLOT
     )
@@ -143,7 +122,7 @@ def test_the_import_comes_before_an_export() -> None:
 
 def test_a_running_export_comes_before_the_import_of_a_new_instance() -> None:
     story = Story(cached(exportSchedule="0 3 * * *"))
-    _exported(story, USABLE)
+    exported(story, USABLE)
     story.at(SLOT)
     story.answer()
     story.at("2026-11-30T03:00:05Z")
@@ -160,8 +139,8 @@ def test_an_import_that_was_given_up_is_told_until_an_export_succeeds() -> None:
     story = Story(cached(exportSchedule="0 3 * * *"))
     for now in ("12:00:00", "12:01:00", "12:03:00"):
         story.at(f"2026-11-29T{now}Z")
-        story.answer(**DENIED)
+        story.answer(**EXPORT_DENIED)
         story.at(f"2026-11-29T{now}Z")
     assert story.told == ("False", "ImportFailed")
-    _exported(story, SLOT)
+    exported(story, SLOT)
     assert story.told == ("True", "Exported")

@@ -1,7 +1,5 @@
 """Exports by schedule: one per time that has come."""
 
-from typing import Any
-
 import pytest
 
 from kvtier.api.conditions import stamp, true
@@ -9,29 +7,10 @@ from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.facts.model import Counters
 from kvtier.plan.model import Call
 from unit.builders import with_status
-from unit.plan.lustre.story import NAME, URI, USABLE, Story, cached
+from unit.plan.lustre.story import EXPORT_DENIED, NAME, URI, USABLE, Story, cached, exported, nightly
 from unit.tables import table
 
 SLOT = "2026-11-30T03:00:00Z"
-
-
-DENIED: dict[str, Any] = {
-    "done": True,
-    "counters": Counters(found=10, copied=3, failed=7),
-    "problems": ("/a: denied",),
-}
-
-
-def _nightly(expression: str = "0 3 * * *") -> Story:
-    """A pool that only exports."""
-    return Story(cached(importOnCreate=False, exportSchedule=expression))
-
-
-def _exported(story: Story, now: str) -> None:
-    """The export of a moment, done at once."""
-    story.at(now)
-    story.succeed()
-    story.at(now)
 
 
 def _subjects(story: Story, *times: str) -> list[str]:
@@ -46,7 +25,7 @@ def _subjects(story: Story, *times: str) -> list[str]:
 
 
 def test_the_first_export_is_the_first_time_after_the_tier_became_usable() -> None:
-    story = _nightly()
+    story = nightly()
     part = story.at(USABLE)
     assert (story.told, part.calls, part.again) == (("True", "NothingDue"), (), 15 * 3600)
     assert story.condition.message == f"the next export to {URI} is at {SLOT}"
@@ -56,7 +35,7 @@ def test_the_first_export_is_the_first_time_after_the_tier_became_usable() -> No
 
 
 def test_an_export_that_is_done_says_what_it_did() -> None:
-    story = _nightly()
+    story = nightly()
     story.at(SLOT)
     story.answer(done=True, counters=Counters(found=100, copied=60, skipped=40, bytes_copied=3 << 29))
     part = story.at("2026-11-30T03:20:00Z")
@@ -68,7 +47,7 @@ def test_an_export_that_is_done_says_what_it_did() -> None:
 
 
 def test_an_export_that_left_something_behind_is_not_called_done() -> None:
-    story = _nightly()
+    story = nightly()
     story.at(SLOT)
     story.answer(done=True, counters=Counters(found=100, copied=60))
     story.at("2026-11-30T03:20:00Z")
@@ -114,12 +93,12 @@ def test_an_export_that_left_something_behind_is_not_called_done() -> None:
     },
 )
 def test_when_exports_are_made(expression: str, times: tuple[str, ...], wanted: list[str]) -> None:
-    assert _subjects(_nightly(expression), *times) == wanted
+    assert _subjects(nightly(expression), *times) == wanted
 
 
 def test_an_operator_that_starts_anew_repeats_none() -> None:
-    story = _nightly()
-    _exported(story, SLOT)
+    story = nightly()
+    exported(story, SLOT)
     story.restart()
     assert story.at("2026-11-30T03:10:00Z").calls == ()
 
@@ -127,7 +106,7 @@ def test_an_operator_that_starts_anew_repeats_none() -> None:
 @pytest.mark.parametrize("expression", ["0 0 31 2 *", "0 0 31 4,6,9,11 *"])
 def test_a_schedule_that_never_comes_is_told_and_blocks_nothing_else(expression: str) -> None:
     story = Story(cached(exportSchedule=expression))
-    _exported(story, USABLE)
+    exported(story, USABLE)
     part = story.at("2026-11-29T12:10:00Z")
     assert story.asked() == ["import"]
     assert (story.told, story.phase, part.again) == (("False", "InvalidSchedule"), "Failed", None)
@@ -136,9 +115,9 @@ def test_a_schedule_that_never_comes_is_told_and_blocks_nothing_else(expression:
 
 
 def test_a_schedule_that_is_taken_away_ends_what_was_to_be_tried_again() -> None:
-    story = _nightly()
+    story = nightly()
     story.at(SLOT)
-    story.answer(**DENIED)
+    story.answer(**EXPORT_DENIED)
     story.at(SLOT)
     story.pool = with_status(cached(importOnCreate=False), story.pool.status)
     part = story.at("2026-11-30T04:00:00Z")
@@ -146,14 +125,14 @@ def test_a_schedule_that_is_taken_away_ends_what_was_to_be_tried_again() -> None
 
 
 def test_without_a_memory_of_the_tier_only_times_to_come_count() -> None:
-    story = _nightly()
+    story = nightly()
     story.pool = with_status(story.pool, PoolStatus())
     assert story.at("2026-11-30T03:10:00Z").calls == ()
 
 
 def test_a_tier_that_comes_and_goes_makes_no_time_come_twice_or_never() -> None:
-    story = _nightly()
-    _exported(story, SLOT)
+    story = nightly()
+    exported(story, SLOT)
     flapped = stamp([true("StorageReady", "Bound")], [], 1, "2026-12-01T03:10:00Z")
     story.pool = with_status(story.pool, story.pool.status.model_copy(update={"conditions": flapped}))
     assert _subjects(story, "2026-12-01T03:20:00Z") == ["2026-12-01T03:00:00Z"]

@@ -1,7 +1,6 @@
 """The import: once per instance, before engines use the tier."""
 
 from dataclasses import replace
-from typing import Any
 
 import pytest
 
@@ -9,25 +8,9 @@ from kvtier.facts.model import Counters
 from kvtier.plan.lustre.copies.transfers import imported
 from kvtier.plan.model import Call
 from unit.builders import pool
-from unit.plan.lustre.story import INSTANCE, NAME, SUBJECT, URI, Story, cached
+from unit.plan.lustre.story import INSTANCE, NAME, SUBJECT, URI, Story, cached, importing
 
 NOON = "2026-11-29T12:00:00Z"
-
-
-DENIED: dict[str, Any] = {
-    "done": True,
-    "counters": Counters(found=10, copied=3, failed=7),
-    "problems": ("gs://bucket/a: denied",),
-}
-
-
-def _importing(name: str = "op") -> Story:
-    """A story in which the API has taken the import."""
-    story = Story(cached())
-    story.at(NOON)
-    story.answer(name)
-    story.at("2026-11-29T12:00:10Z")
-    return story
 
 
 def test_a_pool_without_cloud_storage_has_no_copies() -> None:
@@ -50,7 +33,7 @@ def test_the_import_is_asked_for_as_soon_as_the_tier_is_usable() -> None:
 
 
 def test_engines_wait_until_it_is_done() -> None:
-    story = _importing()
+    story = importing()
     assert (story.told, story.phase) == (("False", "Importing"), "Importing")
     story.answer(counters=Counters(found=100, copied=20, skipped=11, failed=1))
     story.at("2026-11-29T12:01:00Z")
@@ -67,7 +50,7 @@ def test_engines_wait_until_it_is_done() -> None:
 
 
 def test_it_is_done_once() -> None:
-    story = _importing()
+    story = importing()
     story.succeed()
     for now in ("2026-11-29T12:01:00Z", "2026-11-29T13:00:00Z", "2027-11-29T12:00:00Z"):
         story.at(now)
@@ -77,7 +60,7 @@ def test_it_is_done_once() -> None:
 
 
 def test_a_steady_state_writes_nothing() -> None:
-    story = _importing()
+    story = importing()
     story.succeed()
     story.at("2026-11-29T12:01:00Z")
     before = story.pool.status
@@ -94,7 +77,7 @@ def test_a_steady_state_writes_nothing() -> None:
     ids=["another name", "the same name made anew"],
 )
 def test_another_instance_is_filled_anew(another: object) -> None:
-    story = _importing()
+    story = importing()
     story.succeed()
     story.at("2026-11-29T12:01:00Z")
     story.instance = another  # type: ignore[assignment]
@@ -123,7 +106,7 @@ def test_a_request_whose_status_was_lost_is_repeated_as_it_was() -> None:
 
 
 def test_an_operator_that_starts_anew_follows_the_import_that_runs() -> None:
-    story = _importing()
+    story = importing()
     story.restart()
     story.succeed()
     story.at("2026-11-29T14:00:00Z")
@@ -149,7 +132,7 @@ def test_an_instance_that_is_not_active_is_not_asked(state: str) -> None:
 
 
 def test_a_tier_that_is_lost_for_a_while_does_not_repeat_the_import() -> None:
-    story = _importing()
+    story = importing()
     story.succeed()
     story.at("2026-11-29T12:01:00Z")
     story.usable = False
@@ -162,7 +145,7 @@ def test_a_tier_that_is_lost_for_a_while_does_not_repeat_the_import() -> None:
 
 
 def test_cloud_storage_that_is_taken_away_and_given_back_does_not_import_again() -> None:
-    story = _importing()
+    story = importing()
     story.succeed()
     story.at("2026-11-29T12:01:00Z")
     spec, without = story.pool.spec, pool(cluster=None).spec

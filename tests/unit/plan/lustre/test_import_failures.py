@@ -1,34 +1,16 @@
 """An import that fails or hangs: it is tried again, and engines wait no longer than it is worth."""
 
-from typing import Any
-
 from kvtier.facts.model import Counters
 from kvtier.plan.lustre.copies.transfers import imported
-from unit.plan.lustre.story import Story, cached
+from unit.plan.lustre.story import IMPORT_DENIED, Story, cached, importing
 from unit.tables import table
 
 NOON = "2026-11-29T12:00:00Z"
 
 
-DENIED: dict[str, Any] = {
-    "done": True,
-    "counters": Counters(found=10, copied=3, failed=7),
-    "problems": ("gs://bucket/a: denied",),
-}
-
-
-def _importing(name: str = "op") -> Story:
-    """A story in which the API has taken the import."""
-    story = Story(cached())
-    story.at(NOON)
-    story.answer(name)
-    story.at("2026-11-29T12:00:10Z")
-    return story
-
-
 def test_what_failed_is_tried_again_while_engines_wait() -> None:
-    story = _importing()
-    story.answer(**DENIED)
+    story = importing()
+    story.answer(**IMPORT_DENIED)
     part = story.at("2026-11-29T12:05:00Z")
     assert story.told == ("False", "ImportFailed")
     assert not imported(story.pool, part)
@@ -44,9 +26,9 @@ def test_what_failed_is_tried_again_while_engines_wait() -> None:
 
 
 def test_engines_go_on_without_an_import_that_failed_too_often() -> None:
-    story = _importing()
+    story = importing()
     for now in ("12:05:00", "12:10:00", "12:20:00"):
-        story.answer(**DENIED)
+        story.answer(**IMPORT_DENIED)
         story.at(f"2026-11-29T{now}Z")
         story.at(f"2026-11-29T{now[:3]}{int(now[3:5]) + 5:02}:00Z")
     assert story.asked() == ["import"] * 3
@@ -63,9 +45,9 @@ def test_engines_go_on_without_an_import_that_failed_too_often() -> None:
 
 
 def test_a_failure_is_told_once_however_often_it_is_tried() -> None:
-    story = _importing()
+    story = importing()
     for minute in range(1, 25):
-        story.answer(**DENIED)
+        story.answer(**IMPORT_DENIED)
         story.at(f"2026-11-29T12:{minute:02}:00Z")
     # Once while it is tried again: what engines do then is in the status.
     assert [notice.reason for notice in story.notices] == ["ImportFailed"]
@@ -138,7 +120,7 @@ def test_engines_wait_for_a_refused_import(code: str, minutes: int) -> None:
 
 
 def test_a_stuck_import_does_not_keep_engines_for_ever() -> None:
-    story = _importing()
+    story = importing()
     part = story.at("2026-11-29T12:29:00Z")
     assert not imported(story.pool, part)
     part = story.at("2026-11-29T12:30:10Z")
@@ -149,7 +131,7 @@ def test_a_stuck_import_does_not_keep_engines_for_ever() -> None:
 
 
 def test_an_import_that_left_something_behind_is_not_called_done() -> None:
-    story = _importing()
+    story = importing()
     story.answer(done=True, counters=Counters(found=10, copied=4))
     part = story.at("2026-11-29T12:01:00Z")
     assert story.told == ("False", "ImportFailed")
@@ -158,7 +140,7 @@ def test_an_import_that_left_something_behind_is_not_called_done() -> None:
 
 
 def test_an_import_that_found_nothing_hints_at_permissions() -> None:
-    story = _importing()
+    story = importing()
     story.succeed(0)
     story.at("2026-11-29T12:01:00Z")
     assert story.told == ("True", "Imported")
