@@ -14,7 +14,7 @@ from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.data import table as data
 from kvtier.engines.lmcache import POD_NAME
 from kvtier.facts.model import Facts
-from kvtier.plan.chunking import blocks_per_chunk
+from kvtier.plan.model_sizes import blocks_per_chunk
 from unit.builders import joined, model, pool
 from unit.tables import table
 

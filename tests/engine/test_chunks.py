@@ -14,7 +14,7 @@ from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.data import table as data
 from kvtier.facts.model import Facts
-from kvtier.plan.chunking import model_chunk
+from kvtier.plan.model_sizes import model_chunk
 from unit.builders import model, pool
 from unit.sizing.test_geometry import VLLM, config_named
 from unit.tables import table

@@ -7,7 +7,7 @@ import pytest
 
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.engines.file_names import fault
+from kvtier.engines.conflicts import fault
 from kvtier.engines.fingerprint import fingerprint
 from unit.builders import model
 from unit.tables import table

@@ -1,7 +1,7 @@
 """Kubernetes' expansion of $(NAME), as the other tests rely on it."""
 
 from engine.kubelet import expand
-from kvtier.plan.pods import literal
+from kvtier.plan.engine_pods import literal
 from unit.tables import table
 
 VARIABLES = {"A": "1", "B": "$(A)"}

@@ -6,7 +6,7 @@ import pytest
 
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.api.v1alpha1.flags import MANAGED_FLAGS, managed_flag
+from kvtier.data.vllm_flags import MANAGED_FLAGS, managed_flag
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.engines.versions import facts_of
 from unit.builders import model

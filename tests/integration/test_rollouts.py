@@ -8,7 +8,7 @@ import yaml
 
 from kvtier.api.load import load
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.plan.printed import printed
+from kvtier.plan.offline import printed
 from testbed import operator_process
 from testbed.cluster import Cluster
 from testbed.kube import Object

@@ -8,8 +8,7 @@ from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
 from kvtier.facts.objects import Object
-from kvtier.plan.lustre.probe.caches import caches
-from kvtier.plan.lustre.probe.job import probe
+from kvtier.plan.lustre.write_probe import caches, probe
 from kvtier.plan.offline import manifests
 
 NOW = "2026-11-29T12:00:00Z"

@@ -8,7 +8,7 @@ import pytest
 
 from kvtier.api import conditions
 from kvtier.data import table as data
-from kvtier.sizing.lustre import rate, throughput
+from kvtier.sizing.lustre_performance import rate, throughput
 
 ROOT = Path(__file__).parents[2]
 STORAGE = (ROOT / "docs" / "storage.md").read_text()

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.api.v1alpha1.object_storage import CREDENTIALS
+from kvtier.api.v1alpha1.tiers import CREDENTIALS
 
 PULL_KEY = ".dockerconfigjson"
 

@@ -4,8 +4,8 @@ from kvtier.api import quantities
 from kvtier.api.conditions import CAPACITY_VALID, Condition, false, true
 from kvtier.api.quantities import gib
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
-from kvtier.api.v1alpha1.limits import DYNAMIC, limits
 from kvtier.checks.candidates import control_plane
+from kvtier.data.lustre_limits import DYNAMIC, limits
 from kvtier.facts import versions
 from kvtier.facts.model import Facts
 

@@ -9,8 +9,7 @@ from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.candidates import candidates, names, pods_per_node
 from kvtier.engines import versions
 from kvtier.facts.model import Facts
-from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, largest_tier, pinning_fault
-from kvtier.sizing.memory import memory
+from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, largest_tier, memory, pinning_fault
 
 
 @dataclass(frozen=True, order=True)

@@ -3,7 +3,7 @@
 from kvtier.api.conditions import ENGINE_SUPPORTED, Condition, false, true
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.geometry import model_geometry
-from kvtier.engines import file_names, lmcache, versions
+from kvtier.engines import conflicts, lmcache, versions
 from kvtier.engines.conflicts import conflict
 from kvtier.engines.versions import EngineFacts
 from kvtier.facts.model import Facts
@@ -18,7 +18,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             return false(ENGINE_SUPPORTED, "PairNotSupported", f"model {model.name}: {fault}")
         if fault := conflict(model, tiered):
             return false(ENGINE_SUPPORTED, "ConflictingSettings", f"model {model.name}: {fault}")
-        if pool.spec.tiers.has_files() and (fault := file_names.fault(model)):
+        if pool.spec.tiers.has_files() and (fault := conflicts.fault(model)):
             return false(ENGINE_SUPPORTED, "NameNotUsable", f"model {model.name}: {fault}")
         notes += [f"model {model.name}: {note}" for note in engine_notes(model, engine, groups)]
     known = sorted({_described(model) for model in pool.spec.models})

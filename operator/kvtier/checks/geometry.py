@@ -6,9 +6,8 @@
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.engines import versions
 from kvtier.facts.model import Facts
-from kvtier.sizing.documents import model_document
 from kvtier.sizing.geometry import Geometry
-from kvtier.sizing.served import served_geometry
+from kvtier.sizing.models import model_document, served_geometry
 
 
 def model_geometry(model: ServedModel, facts: Facts) -> Geometry | None:

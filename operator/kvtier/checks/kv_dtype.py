@@ -2,14 +2,12 @@
 
 from kvtier.api.conditions import KV_CACHE_DTYPE_SUPPORTED, Condition, false, true
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.api.v1alpha1.flags import given
+from kvtier.data.vllm_flags import given
 from kvtier.engines import versions
-from kvtier.engines.hbm import Traits, caution, verdict
+from kvtier.engines.kv_dtypes import Traits, caution, verdict
 from kvtier.facts.model import Facts
-from kvtier.sizing.documents import model_document
-from kvtier.sizing.models import element_type, family_of
-from kvtier.sizing.served import known_config
-from kvtier.sizing.shapes import Config
+from kvtier.sizing.architectures import Config
+from kvtier.sizing.models import element_type, family_of, known_config, model_document
 
 _OTHER_MODEL = ("--dtype", "--quantization", "-q", "--hf-overrides", "--hf-config-path")
 _OTHER_ATTENTION = "VLLM_MLA_DISABLE"

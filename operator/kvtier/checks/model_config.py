@@ -4,12 +4,11 @@ import math
 
 from kvtier.api.conditions import MODEL_CONFIG_VALID, Condition, false, true, unknown
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.api.v1alpha1.flags import given
 from kvtier.checks.geometry import model_geometry
+from kvtier.data.vllm_flags import given
 from kvtier.engines import versions
 from kvtier.facts.model import Facts
-from kvtier.sizing.documents import Document, model_document
-from kvtier.sizing.served import known_config
+from kvtier.sizing.models import Document, known_config, model_document
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:

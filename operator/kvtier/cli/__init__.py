@@ -3,7 +3,7 @@
 import click
 
 from kvtier import __version__
-from kvtier.cli import lustre, manifests, operate, prerequisites
+from kvtier.cli import check, lustre, manifests, run
 
 
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
@@ -20,5 +20,5 @@ def main() -> None:
     """
 
 
-for command in (operate.run, prerequisites.check, manifests.render, manifests.crd, lustre.lustre):
+for command in (run.run, check.check, manifests.render, manifests.crd, lustre.lustre):
     main.add_command(command)

@@ -3,7 +3,7 @@
 import click
 
 from kvtier.api import quantities
-from kvtier.api.v1alpha1.limits import DYNAMIC, limits, tiers
+from kvtier.data.lustre_limits import DYNAMIC, limits, tiers
 
 
 def _size(context: click.Context, option: click.Parameter, text: str | None) -> int | None:
@@ -59,7 +59,7 @@ def sizes(tier: int | str | None, near: int | None, have: int | None, output: st
     kvtier lustre sizes --tier 1000 --near 10Ti       the capacities next to 10Ti
     kvtier lustre sizes --tier 1000 --from 18000Gi    what 18000Gi can grow to
     """
-    from kvtier.cli.sizes import as_json, choose
+    from kvtier.cli.lustre_sizes import as_json, choose
 
     if have is not None:
         _check_growth(tier, have)
@@ -67,7 +67,7 @@ def sizes(tier: int | str | None, near: int | None, have: int | None, output: st
     if output == "json":
         click.echo(as_json(chosen))
         return
-    from kvtier.cli.size_tables import show
+    from kvtier.cli.lustre_sizes import show
 
     show(chosen, near, have)
 

@@ -19,7 +19,7 @@ def render(file: TextIO, namespace: str) -> None:
     """
     import yaml
 
-    from kvtier.plan.printed import printed
+    from kvtier.plan.offline import printed
 
     pools = load_pools(file, namespace)
     found = [printed(pool) for pool in pools]

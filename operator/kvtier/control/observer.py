@@ -4,9 +4,9 @@ from dataclasses import replace
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.control.store import Key, Store
-from kvtier.facts import config_maps, news, secrets
+from kvtier.facts import events, references
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Facts, LustreFacts, Observed
 from kvtier.kube.client import KubeClient
 from kvtier.plan.lustre.identity import instance_name
@@ -27,12 +27,12 @@ class Observer:
         facts = Facts(
             cluster=self._store.cluster(),
             gke=await self._gke.read(pool.spec.cluster),
-            secrets=await secrets.read(self._client, pool),
-            config_maps=await config_maps.read(self._client, pool),
+            secrets=await references.read_secrets(self._client, pool),
+            config_maps=await references.read_config_maps(self._client, pool),
             volumes=self._store.volumes(),
         )
         seen = await self.again(pool, Observed(facts, self._store.children(key)))
-        heard = await news.read(self._client, pool, seen, now)
+        heard = await events.read(self._client, pool, seen, now)
         return replace(seen, claim_news=heard.claim_news, pod_news=heard.pod_news, holders=heard.holders)
 
     async def again(self, pool: KVCachePool, seen: Observed) -> Observed:

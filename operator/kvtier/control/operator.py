@@ -1,6 +1,7 @@
-"""The operator as a whole: watches on every replica, work on the one that leads."""
+"""How often Python looks for garbage, set for a process that keeps thousands of objects for its whole life."""
 
 import asyncio
+import gc
 import logging
 import os
 import socket
@@ -10,16 +11,29 @@ from dataclasses import dataclass
 
 import kopf
 
-from kvtier.control import garbage, watch
+from kvtier.control import watch
 from kvtier.control.leader import Election
 from kvtier.control.queue import WorkQueue
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.resync import Resync
 from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.kube.aio import AioClient, connect
 from kvtier.kube.client import POOL, ApiError
+
+_THRESHOLDS = (50_000, 20, 50)
+
+
+def collect_less() -> None:
+    """Leave alone what the imports made, and look at the rest less often.
+
+    Stored objects are no garbage: looking for some at every LIST took a fifth of the processor time of a start
+    with 1,000 pools, and found nothing.
+    """
+    gc.freeze()
+    gc.set_threshold(*_THRESHOLDS)
+
 
 logger = logging.getLogger(__name__)
 
@@ -157,7 +171,7 @@ class Operator:
 
 async def operate(options: Options) -> None:
     """Connect and run."""
-    garbage.collect_less()
+    collect_less()
     api = await connect(options.kubeconfig, options.context)
     try:
         await Operator(AioClient(api), options).run()

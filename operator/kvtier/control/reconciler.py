@@ -10,20 +10,20 @@ from pydantic import ValidationError
 from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.names import FINALIZER
 from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
-from kvtier.control import events
+from kvtier.control import event_recorder
 from kvtier.control.applier import Applier
-from kvtier.control.lustre import LustreCaller
+from kvtier.control.lustre_calls import LustreCaller
 from kvtier.control.observer import Observer
 from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
 from kvtier.kube.client import POOL, KubeClient, Object
-from kvtier.plan.failures import with_failures
+from kvtier.plan.events import Notice, notices
 from kvtier.plan.model import Plan
-from kvtier.plan.notices import Notice, notices
-from kvtier.plan.orphans import orphans
 from kvtier.plan.plan import plan
+from kvtier.plan.pruning import orphans
+from kvtier.plan.status import with_failures
 
 logger = logging.getLogger(__name__)
 
@@ -102,7 +102,7 @@ class Reconciler:
         if not _held(raw):
             return
         for notice in wanted.notices:
-            await events.record(self._client, pool, notice, now)
+            await event_recorder.record(self._client, pool, notice, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
 
     async def _report(
@@ -119,7 +119,7 @@ class Reconciler:
             self._store.put(POOL.kind, written)
             told += notices(pool.status, status)
         for notice in told:
-            await events.record(self._client, pool, notice, now)
+            await event_recorder.record(self._client, pool, notice, now)
 
     async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
         """Say what is wrong with a spec that an older CRD let in; children stay as they are."""

@@ -1,18 +1,136 @@
-"""The last known state of everything that kvtier looks at, fed by watches and put right by every LIST."""
+"""Which pool a child belongs to, by what it says itself."""
 
 from collections import defaultdict
-from collections.abc import Iterable, Mapping
-from typing import Any, NamedTuple
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any, Generic, NamedTuple, TypeVar
 
-from kvtier.control.belonging import Place, owner_of, place_of
-from kvtier.control.listing import Listing
-from kvtier.control.volumes import VolumeStore
+from kvtier.api.names import ANNOTATION_POOL, LABEL_POOL, LABEL_POOL_NAMESPACE, label_value
 from kvtier.facts import cluster
 from kvtier.facts.model import Cluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
 from kvtier.facts.objects import Object
-from kvtier.facts.volumes import Volumes, volume
+from kvtier.facts.volumes import Volume, Volumes, volume
 from kvtier.kube.client import CHILDREN, POOL, VOLUME
+
+
+class Place(NamedTuple):
+    """Where the API server keeps a child."""
+
+    kind: str
+    namespace: str | None
+    name: str
+
+
+def place_of(kind: str, obj: Object) -> Place:
+    return Place(kind, obj["metadata"].get("namespace"), obj["metadata"]["name"])
+
+
+def owner_of(obj: Object) -> tuple[str, str] | None:
+    """Namespace and name of the pool that the labels name; in full, from the annotation, where a label cuts it.
+
+    Labels that contradict the annotation, or point into another namespace, are somebody's mistake. Nobody owns
+    such a child, so that no pool deletes what is another's.
+    """
+    metadata = obj["metadata"]
+    labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
+    label, namespace = labels.get(LABEL_POOL, ""), labels.get(LABEL_POOL_NAMESPACE)
+    if not namespace or metadata.get("namespace", namespace) != namespace:
+        return None
+    applied_for, _, name = annotations.get(ANNOTATION_POOL, f"{namespace}/{label}").partition("/")
+    return (namespace, name) if (applied_for, label_value(name)) == (namespace, label) else None
+
+
+class Listing:
+    """One LIST of one kind, from its request to its answer.
+
+    Its answer is as old as the request, and with several pages that is seconds. An object that came meanwhile
+    is missing in it, and one that went meanwhile may still be in it.
+    """
+
+    def __init__(self, known: Iterable[Object] | None = None) -> None:
+        """`known` is what was known at the request; None while no LIST is under way."""
+        self._before = None if known is None else {_uid(obj) for obj in known}
+        self._gone: set[str] = set()
+
+    def came(self, obj: Object) -> None:
+        self._gone.discard(_uid(obj))
+
+    def went(self, obj: Object) -> None:
+        if self._before is not None:
+            self._gone.add(_uid(obj))
+
+    def missed(self, obj: Object) -> bool:
+        """Whether an object that is known, but not listed, is gone."""
+        return self._before is None or _uid(obj) in self._before
+
+    def current(self, listed: Iterable[Object]) -> list[Object]:
+        """What is listed and not gone since."""
+        return [obj for obj in listed if _uid(obj) not in self._gone]
+
+
+def _uid(obj: Object) -> str:
+    return str(obj["metadata"]["uid"])
+
+
+Owner = TypeVar("Owner")
+
+
+class VolumeStore(Generic[Owner]):
+    """Volumes by name. Who owned a volume's claim is remembered after the claim has gone.
+
+    Volumes of other drivers are not kept.
+    """
+
+    def __init__(self, owner: Callable[[str, str], Owner | None]) -> None:
+        """`owner` tells whose a claim is, by its namespace and name."""
+        self._owner = owner
+        self._owners: dict[str, Owner] = {}
+        self._volumes: dict[str, Volume] = {}
+        self._versions: dict[str, int] = {}
+        self._built: Volumes | None = None
+
+    def snapshot(self) -> Volumes:
+        if self._built is None:
+            self._built = Volumes(dict(self._volumes))
+        return self._built
+
+    def put(self, obj: Object) -> set[Owner]:
+        """A volume as it is now. Answers whose it is, if that is new."""
+        found = volume(obj)
+        if found is None or not self._newer(found, obj):
+            return set()
+        changed = self._volumes.get(found.name) != found
+        self._volumes[found.name] = found
+        self._versions[found.name] = int(obj["metadata"]["resourceVersion"])
+        self._built = None
+        return self._told(found) if changed else set()
+
+    def remove(self, obj: Object) -> set[Owner]:
+        """A volume that is gone."""
+        known = self._volumes.get(obj["metadata"]["name"])
+        if known is None or known.uid != obj["metadata"]["uid"]:
+            return set()
+        del self._volumes[known.name], self._versions[known.name]
+        told = self._told(known)
+        self._owners.pop(known.name, None)
+        return told
+
+    def known(self) -> Iterable[Object]:
+        """Just enough of every volume to tell whether a LIST has it."""
+        return [{"metadata": {"name": v.name, "uid": v.uid}} for v in self._volumes.values()]
+
+    def _newer(self, found: Volume, obj: Object) -> bool:
+        known = self._volumes.get(found.name)
+        version = int(obj["metadata"]["resourceVersion"])
+        return known is None or known.uid != found.uid or version > self._versions[found.name]
+
+    def _told(self, changed: Volume) -> set[Owner]:
+        self._built = None
+        owner = self._owner(*changed.claim) if changed.claim else None
+        if owner is not None:
+            self._owners[changed.name] = owner
+        return {self._owners[changed.name]} if changed.name in self._owners else set()
+
 
 _KEPT_KINDS = {resource.kind for resource in (POOL, VOLUME, *CHILDREN)}
 

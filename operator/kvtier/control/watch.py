@@ -1,7 +1,8 @@
-"""kopf as the shell: its watches feed the store and the queue, and nothing else.
+"""kopf without its notes about objects.
 
-No create or update handler, index, daemon or timer: each of them writes to objects or adds finalizers by
-itself (docs/design/reconcile.md).
+kopf prepares the comparison that create and update handlers need for every event, whether or not there are
+such handlers: several deep copies of the object, a third of the processor time of a start with 1,000 pools.
+With these in place it compares nothing with nothing.
 """
 
 from collections.abc import Awaitable, Callable
@@ -12,9 +13,41 @@ from kubernetes.aio.client.api_client import ApiClient
 
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
-from kvtier.control.stateless import NoDiffs, NoProgress
 from kvtier.control.store import Key, Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, VOLUME, Resource
+
+
+class NoDiffs(kopf.DiffBaseStorage):
+    """Keeps no last state, and finds nothing in an object that would be worth comparing."""
+
+    def build(self, **_: Any) -> Any:
+        return {}
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        """Keeps nothing."""
+
+
+class NoProgress(kopf.ProgressStorage):
+    """Keeps no progress: level-based work has none."""
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        """Keeps nothing."""
+
+    def purge(self, **_: Any) -> None:
+        """There is nothing to remove."""
+
+    def touch(self, **_: Any) -> None:
+        """Wakes nobody."""
+
+    def clear(self, *, essence: Any) -> Any:
+        return essence
+
 
 _WATCHED = (POOL, VOLUME, *CHILDREN, *CLUSTER_FACTS)
 # kopf has a task per object until it was quiet for this long, and the task holds on to the object. Small pages

@@ -1,8 +1,11 @@
 """The identity of cached bytes: two engines share a cache directory only if their blocks are interchangeable."""
 
+import json
+from typing import Any
+
 from kvtier.api.names import digest
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.api.v1alpha1.flags import given
+from kvtier.data.vllm_flags import given
 from kvtier.engines.versions import EngineFacts, facts
 
 
@@ -60,3 +63,37 @@ def layout_variables(model: ServedModel, engine: EngineFacts) -> list[str]:
     """
     known = [one for one in model.env if one.name in engine.layout_variables]
     return [f"{one.name}={one.value or ''}" for one in sorted(known, key=lambda one: one.name)]
+
+
+FILE_NAME = "kvtier.json"
+_FORMAT = 1
+
+
+def descriptor(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int) -> dict[str, Any]:
+    """Every input of the fingerprint by name, and whose directory it is.
+
+    Two documents with equal `identity` have equal fingerprints, and the other way round.
+    """
+    engine = facts(model)
+    return {
+        "format": _FORMAT,
+        "fingerprint": fingerprint(model, blocks_per_chunk),
+        "pool": {"namespace": pool.namespace, "name": pool.name, "uid": pool.uid},
+        "identity": {
+            "model": model.model,
+            "revision": model.revision or "",
+            "backend": backend(model),
+            "version": engine.version,
+            "kvCacheDtype": model.kv_cache_dtype,
+            "blockSize": model.block_size or engine.block_size,
+            "blocksPerChunk": blocks_per_chunk,
+            "tensorParallelSize": model.tensor_parallel_size,
+            "arguments": layout_arguments(model, engine),
+            "variables": layout_variables(model, engine),
+        },
+    }
+
+
+def text(document: dict[str, Any]) -> str:
+    """The document as a file: the same bytes for the same content."""
+    return json.dumps(document, indent=1, sort_keys=True, ensure_ascii=False) + "\n"

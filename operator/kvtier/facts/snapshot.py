@@ -6,10 +6,10 @@ from pydantic import ValidationError
 
 from kvtier.api import identity, names
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
-from kvtier.facts import config_maps, secrets
+from kvtier.facts import references
 from kvtier.facts.cluster import Parts
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Cluster, Facts
 from kvtier.facts.neighbours import Neighbourhood, neighbour, parsed
 from kvtier.facts.objects import Object
@@ -36,8 +36,8 @@ async def read(
         facts = Facts(
             cluster=cluster,
             gke=await gke.read(pool.spec.cluster),
-            secrets=await secrets.read(client, pool),
-            config_maps=await config_maps.read(client, pool),
+            secrets=await references.read_secrets(client, pool),
+            config_maps=await references.read_config_maps(client, pool),
             lustre=seen,
             volumes=volumes,
             neighbours=around.of((pool.namespace, pool.name), filesystem),

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.objects import Object
-from kvtier.plan.notices import Notice
+from kvtier.plan.events import Notice
 
 Manifest = dict[str, Any]
 

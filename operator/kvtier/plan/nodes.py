@@ -9,7 +9,7 @@ from kvtier.facts.model import Observed
 from kvtier.plan.children import child
 from kvtier.plan.gates import NODES, blockers
 from kvtier.plan.model import Checks, Manifest, Part
-from kvtier.plan.starting import capacity_unavailable
+from kvtier.plan.pod_events import capacity_unavailable
 
 _COMING = ("Creating", "CapacityUnavailable")
 

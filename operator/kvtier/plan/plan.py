@@ -4,19 +4,19 @@ from kvtier.api.conditions import EVICTION_HEALTHY, READY, Condition, stamp, unk
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.checks import run
 from kvtier.facts.model import Facts, Observed
-from kvtier.plan import summary
-from kvtier.plan.leftovers import leftovers
-from kvtier.plan.lustre.copies.transfers import imported, plan_transfers
-from kvtier.plan.lustre.maintenance.maintenance import bypassed, plan_maintenance
-from kvtier.plan.lustre.probe.writable import plan_writable
+from kvtier.plan import status
+from kvtier.plan.lustre.cloud_storage import imported, plan_transfers
+from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
 from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.lustre.storage import bound, plan_storage
+from kvtier.plan.lustre.write_probe import plan_writable
 from kvtier.plan.model import Checks, Part, Plan, soonest
+from kvtier.plan.model_sizes import with_tokens
 from kvtier.plan.nodes import nodes_usable, plan_nodes
-from kvtier.plan.refresh import refresh_after
+from kvtier.plan.pruning import leftovers
 from kvtier.plan.serving import plan_serving
+from kvtier.plan.status import refresh_after
 from kvtier.plan.teardown import plan_teardown
-from kvtier.plan.tokens import with_tokens
 
 
 def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
@@ -33,7 +33,7 @@ def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     return Plan(
         applies=tuple(one for part in parts for one in part.applies),
         deletes=deletes,
-        status=status(pool, observed.facts, checks, parts, now),
+        status=pool_status(pool, observed.facts, checks, parts, now),
         requeue_after=soonest(refresh_after(pool, checks, observed.facts), *(part.again for part in parts)),
         handovers=serving.handovers,
         calls=tuple(call for part in parts for call in part.calls),
@@ -59,18 +59,20 @@ def _shared_tier(
     return (storage, writable, transfers, maintenance), tier
 
 
-def status(pool: KVCachePool, facts: Facts, checks: Checks, parts: tuple[Part, ...], now: str) -> PoolStatus:
+def pool_status(
+    pool: KVCachePool, facts: Facts, checks: Checks, parts: tuple[Part, ...], now: str
+) -> PoolStatus:
     """The status that the checks and parts add up to."""
     concerns = {condition.type: condition for part in parts for condition in part.conditions}
     importing = not all(imported(pool, part) for part in parts)
-    overall = summary.ready(checks, concerns, pool.spec.strict, pool.spec.mode == "Opportunistic", importing)
+    overall = status.ready(checks, concerns, pool.spec.strict, pool.spec.mode == "Opportunistic", importing)
     models = [model for part in parts for model in part.models]
     complete = sum(model.service is not None and model.ready_replicas >= model.replicas for model in models)
     conditions = [overall, *checks.values(), *concerns.values(), *_eviction(pool)]
     tiers = [*_private_tiers(pool), *(tier for part in parts for tier in part.tiers), *_bucket(pool)]
     return PoolStatus(
         observed_generation=pool.generation,
-        phase=summary.phase(checks, concerns, overall, _was_ready(pool), pool.spec.strict),
+        phase=status.phase(checks, concerns, overall, _was_ready(pool), pool.spec.strict),
         models_ready=f"{complete}/{len(models)}",
         conditions=stamp(conditions, pool.status.conditions, pool.generation, now),
         tiers=with_tokens(pool, tiers, facts),

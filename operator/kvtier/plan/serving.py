@@ -1,19 +1,40 @@
-"""The engines: one Deployment and one Service per model."""
+"""Replicas that the pool leaves to an autoscaler."""
+
+from typing import Any
 
 from kvtier.api.conditions import MODELS_READY, Condition, false, true
+from kvtier.api.names import ANNOTATION_APPLIED
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
 from kvtier.engines.arguments import PORT
 from kvtier.facts.model import Observed
 from kvtier.facts.objects import Object
 from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
-from kvtier.plan.chunking import blocks_per_chunk
-from kvtier.plan.deployment import deployment
+from kvtier.plan.engine_pods import deployment
 from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
-from kvtier.plan.handover import replica_handover
 from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.model import Checks, Manifest, Part
-from kvtier.plan.model_sizes import with_sizes
-from kvtier.plan.starting import hindrance
+from kvtier.plan.model_sizes import blocks_per_chunk, with_sizes
+from kvtier.plan.pod_events import hindrance
+
+
+def replica_handover(wanted: Manifest, observed: Observed) -> tuple[Manifest, ...]:
+    """What keeps the number of replicas when kvtier no longer applies it.
+
+    A field that its only manager stops applying is removed, and replicas would become 1: engines that serve
+    would be ended. Needed only when the Deployment is about to be applied without replicas. The version makes
+    the API server refuse a number that the autoscaler has changed since.
+    """
+    if wanted["kind"] != "Deployment" or "replicas" in wanted["spec"]:
+        return ()
+    live: Any = observed.child("Deployment", wanted["metadata"]["name"]) or {}
+    replicas = live.get("spec", {}).get("replicas")
+    applied = live.get("metadata", {}).get("annotations", {}).get(ANNOTATION_APPLIED)
+    if replicas is None or applied == wanted["metadata"]["annotations"][ANNOTATION_APPLIED]:
+        return ()
+    identity = {key: live["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
+    kind = {key: wanted[key] for key in ("apiVersion", "kind")}
+    return ({**kind, "metadata": identity, "spec": {"replicas": replicas}},)
+
 
 _FAILURES = {"Progressing": "False", "ReplicaFailure": "True"}
 _AWAITING = ("Starting", "NotProgressing")

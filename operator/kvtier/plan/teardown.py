@@ -1,17 +1,48 @@
-"""Deletion of a pool: engines first, then, if the policy says so, the data, then what is cluster-wide."""
+"""How long a teardown is tried for."""
 
 from dataclasses import dataclass, field, replace
+from datetime import datetime, timedelta
 
 from kvtier.api.conditions import DELETING, READY, false, stamp, true
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.model import Observed
-from kvtier.plan import patience
-from kvtier.plan.lustre.claim.provisioning import under_way
-from kvtier.plan.lustre.copies.transfers import last_export
-from kvtier.plan.lustre.instance.deletion import may_exist
-from kvtier.plan.lustre.removal import claim_text, driven, remove, volume_text
+from kvtier.plan.events import Notice
+from kvtier.plan.lustre.cloud_storage import last_export
+from kvtier.plan.lustre.delete import claim_text, driven, may_exist, remove, volume_text
+from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Part, Plan, to_delete
-from kvtier.plan.notices import Notice
+
+_PATIENCE = timedelta(minutes=30)
+_MAKING = timedelta(hours=2)
+"""No instance takes longer than that to be made (the Terraform provider waits as long)."""
+
+
+def over(pool: KVCachePool, observed: Observed, now: str) -> bool:
+    """Whether nothing has got on for 30 minutes since the teardown began, as the condition Deleting tells.
+
+    Time in which no operator ran does not count. A deletion that is tried again and again is no progress.
+    """
+    told = next((c.last_transition_time for c in pool.status.conditions if c.type == DELETING), None)
+    if told is None:
+        return False
+    began = datetime.fromisoformat(told)
+    ends = [_time(one.progress_time) for one in pool.status.operations if one.kind != "Delete"]
+    made = [min(time, began + _MAKING) for time in _signs(observed, now)]
+    latest = max([began, *(time for time in (*ends, *made) if time)])
+    return datetime.fromisoformat(now) - latest > _PATIENCE
+
+
+def _signs(observed: Observed, now: str) -> list[datetime]:
+    """When an instance was last seen being made: by the driver's Events, or in the Lustre API now."""
+    lustre = observed.facts.lustre
+    creating = lustre is not None and lustre.instance is not None and lustre.instance.state == "CREATING"
+    heard = [_time(news.last) for news in observed.claim_news[:1]]
+    return [time for time in heard if time] + ([datetime.fromisoformat(now)] if creating else [])
+
+
+def _time(text: str | None) -> datetime | None:
+    return datetime.fromisoformat(text) if text else None
+
 
 _ENGINES = ("Deployment", "Service", "Job")
 _CLUSTER_WIDE = ("StorageClass", "ComputeClass")
@@ -43,7 +74,7 @@ def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     step = engines if engines.waits else data if data.waits else _objects(observed, _CLUSTER_WIDE)
     if not step.waits:
         return Plan(finalizer=False, notices=data.notices)
-    if patience.over(pool, observed, now):
+    if over(pool, observed, now):
         return Plan(finalizer=False, notices=(_gave_up(pool, observed, now),))
     told = step.part if step is engines else data.part
     return Plan(

@@ -9,7 +9,7 @@ import math
 from dataclasses import dataclass, replace
 from fractions import Fraction
 
-from kvtier.sizing.shapes import Cached, Kind, Layers
+from kvtier.sizing.architectures import Cached, Kind, Layers
 
 BLOCK = 16
 """Tokens of a block unless the attention kernel wants more: some for MLA want 64 or 128."""

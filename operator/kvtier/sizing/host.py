@@ -1,7 +1,67 @@
-"""Whether CPU tiers fit into the memory of a node. A tier that does not takes the whole node down with it."""
+"""Host memory of an engine Pod: the CPU tier lives in /dev/shm, and the kernel charges it to containers.
+
+A page of /dev/shm counts for the container that touches it first. With backend LMCache two containers do: the engine,
+which pins the whole tier when it registers with the server, or else what it stores; and the server, what it loads from
+a lower tier before the engine has touched the page. Either may come to hold all of it, so both limits have room for the
+tier, while the Pod reserves it once, with the engine. See docs/design/lmcache.md.
+"""
+
+import math
+from dataclasses import dataclass
 
 from kvtier.api.quantities import GIB, gib
+from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data import table
+
+
+@dataclass(frozen=True)
+class Memory:
+    """Bytes. `shm` is the size of /dev/shm, `total` the engine's request and limit, which include it.
+
+    `server` and `server_limit` are the request and limit of the LMCache server, 0 where there is none.
+    """
+
+    shm: int
+    total: int
+    server: int = 0
+    server_limit: int = 0
+
+    @property
+    def pod(self) -> int:
+        """What the Pod reserves on its node."""
+        return self.total + self.server
+
+
+def memory(pool: KVCachePool, model: ServedModel, shm_headroom_gib: int) -> Memory:
+    """Memory of one Pod. The engine reserves its limit: a tier that is not reserved is not there when it fills."""
+    cpu, lmcache = pool.spec.tiers.cpu, model.engine.lmcache
+    tier = cpu.capacity.bytes if cpu else 0
+    shm = tier + shm_headroom_gib * GIB
+    total = shm + model.resources.memory.bytes
+    if lmcache is None:
+        return Memory(shm, total)
+    return Memory(shm, total, lmcache.memory.bytes, lmcache.memory.bytes + tier)
+
+
+PERIOD_SECONDS = 10
+
+
+def startup_failures(pool: KVCachePool, load_seconds: float, pin_seconds_per_gib: float) -> int:
+    """failureThreshold of a startup probe with PERIOD_SECONDS: loading what is served, then pinning the CPU tier."""
+    tier = pool.spec.tiers.cpu
+    pinned = (tier.capacity.bytes / GIB if tier else 0) * pin_seconds_per_gib
+    return math.ceil((load_seconds + pinned) / PERIOD_SECONDS)
+
+
+def weights_seconds(pool: KVCachePool, model: ServedModel) -> float:
+    """Time for the model's weights to arrive: they cannot be larger than the memory of the GPUs that hold them.
+
+    Too long a time finds a hanging start late; too short a one would start a large model anew for ever.
+    """
+    accelerators = table("accelerators")
+    each = accelerators["memoryGb"].get(pool.spec.node_pool.accelerator.type, accelerators["otherMemoryGb"])
+    return float(model.tensor_parallel_size * each * 1000 / table("engines")["weightsMbPerSecond"])
+
 
 _MIB = 1 << 20
 

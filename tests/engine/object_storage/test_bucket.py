@@ -8,7 +8,7 @@ from engine.object_storage.bucket import BUSY, Bucket, serving
 from engine.object_storage.engine import SECRET, pool_with, run, started, transfer
 from engine.worker import Worker
 from kvtier.engines.fingerprint import directory
-from kvtier.engines.tiers import object_environment
+from kvtier.engines.native import object_environment
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)

@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner, Result
 
 from kvtier.api.quantities import parse
-from kvtier.api.v1alpha1.limits import limits, tiers
 from kvtier.cli import main
+from kvtier.data.lustre_limits import limits, tiers
 from unit.tables import table
 
 

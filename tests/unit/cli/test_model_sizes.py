@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.api.quantities import GIB
-from kvtier.cli.model_sizes import rows
+from kvtier.cli.check_models import rows
 from kvtier.facts.model import Facts
 from unit.builders import model, pool
 from unit.tables import table

@@ -5,7 +5,7 @@ from typing import Any
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.objects import LUSTRE_DRIVER
 from kvtier.kube.client import ApiError
 from unit.builders import NOW, document, joined

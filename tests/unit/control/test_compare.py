@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtier.control.compare import satisfied
+from kvtier.control.applier import satisfied
 from kvtier.plan.offline import manifests
 from unit.builders import deployment, live, manifest, merged, pool
 from unit.tables import table

@@ -4,9 +4,9 @@ from typing import Any
 
 import pytest
 
-from kvtier.control.events import record
+from kvtier.control.event_recorder import record
 from kvtier.kube.client import ApiError
-from kvtier.plan.notices import Notice
+from kvtier.plan.events import Notice
 from unit.builders import NOW, pool
 from unit.memory import MemoryClient
 

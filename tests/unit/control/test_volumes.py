@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.control.volumes import VolumeStore
+from kvtier.control.store import VolumeStore
 from unit.builders import live, manifest, pool
 from unit.instances import by_hand
 

@@ -7,8 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.engines.descriptor import descriptor, text
-from kvtier.engines.fingerprint import directory, fingerprint
+from kvtier.engines.fingerprint import descriptor, directory, fingerprint, text
 from unit.builders import model, pool
 
 BLOCKS = 16

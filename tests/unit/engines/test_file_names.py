@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.engines.file_names import fault
+from kvtier.engines.conflicts import fault
 from unit.builders import model
 from unit.tables import table
 

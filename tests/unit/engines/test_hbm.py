@@ -4,7 +4,7 @@ import pytest
 
 from kvtier.api.v1alpha1.engine import VERSIONS
 from kvtier.data import table as data
-from kvtier.engines.hbm import Traits, caution, verdict
+from kvtier.engines.kv_dtypes import Traits, caution, verdict
 from kvtier.engines.versions import facts_of
 from unit.tables import table
 

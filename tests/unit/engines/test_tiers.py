@@ -6,8 +6,8 @@ import pytest
 
 from kvtier.api.v1alpha1 import ObjectStorageTier
 from kvtier.api.v1alpha1.engine import VERSIONS
-from kvtier.api.v1alpha1.object_storage import FIXED
-from kvtier.engines.tiers import PRESSURE, fault, file_tier, object_environment, object_tier
+from kvtier.api.v1alpha1.tiers import FIXED
+from kvtier.engines.native import PRESSURE, fault, file_tier, object_environment, object_tier
 from kvtier.engines.versions import facts_of
 from unit.tables import table
 

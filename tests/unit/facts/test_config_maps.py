@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.facts.config_maps import read
+from kvtier.facts.references import read_config_maps
 from kvtier.kube.client import ApiError
 from unit.builders import model, pool
 from unit.facts.named import Named
@@ -18,12 +18,12 @@ POOL = pool(models=[_named("one"), _named("two", key="two.json"), _named("three"
 
 
 async def _read(known: Any) -> Any:
-    return (await read(Named(configs=known).client, POOL)).data
+    return (await read_config_maps(Named(configs=known).client, POOL)).data
 
 
 async def test_a_config_map_is_read_once_and_other_keys_are_dropped() -> None:
     client = Named(configs={"data": {"config.json": "{}", "two.json": "[]", "large": "x"}})
-    found = await read(client.client, POOL)
+    found = await read_config_maps(client.client, POOL)
     assert found.data == {"configs": {"config.json": "{}", "two.json": "[]"}}
     assert client.asked == [("ConfigMap", "team-a", "configs")]
 
@@ -32,14 +32,14 @@ async def test_what_variables_come_from_is_read_too() -> None:
     reference = {"configMapKeyRef": {"name": "configs", "key": "level"}}
     of = pool(models=[_named("one"), model(name="two", env=[{"name": "LEVEL", "valueFrom": reference}])])
     client = Named(configs={"data": {"config.json": "{}", "level": "info", "other": "x"}})
-    found = await read(client.client, of)
+    found = await read_config_maps(client.client, of)
     assert found.data == {"configs": {"config.json": "{}", "level": "info"}}
 
 
 async def test_a_text_in_the_pool_asks_nobody() -> None:
     client = Named()
     of = pool(models=[model(modelConfigFrom={"inline": "{}"}), model(name="plain")])
-    assert (await read(client.client, of)).data == {}
+    assert (await read_config_maps(client.client, of)).data == {}
     assert client.asked == []
 
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.facts.event_shapes import newest_first, news
+from kvtier.facts.events import newest_first, news
 from kvtier.facts.model import News
 from unit.tables import table
 

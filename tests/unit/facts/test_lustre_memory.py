@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.facts.lustre.memory import Memory
+from kvtier.facts.lustre_api import Memory
 from kvtier.facts.model import Instance, LustreFacts, Operation
 
 NAME = "projects/p/locations/us-central1-a/instances/kv"

@@ -7,7 +7,7 @@ from google.cloud import lustre_v1
 from google.longrunning.operations_pb2 import Operation as Message
 from google.protobuf.json_format import ParseDict
 
-from kvtier.facts.lustre import messages
+from kvtier.facts import lustre_api as messages
 from kvtier.facts.model import Counters, Instance, Operation, Window
 
 NAME = "projects/p/locations/us-central1-a/instances/kv"

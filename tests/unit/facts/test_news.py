@@ -4,7 +4,7 @@ from typing import Any, cast
 
 import pytest
 
-from kvtier.facts.news import Heard, read
+from kvtier.facts.events import Heard, read
 from kvtier.kube.client import ApiError, KubeClient, Resource
 from unit.builders import NOW, claim, deleted, deployment, live, merged, observed, pool, requesting
 from unit.tables import table

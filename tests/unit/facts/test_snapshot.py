@@ -8,7 +8,7 @@ from kvtier.api import names
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
 from kvtier.facts import snapshot
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Facts, LustreFacts
 from kvtier.facts.objects import LUSTRE_DRIVER
 from unit.builders import document, joined, model, pool

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.gcp import calls, container, lustre
 from testbed.gke_api import GKEApi
 from testbed.lustre_api import LustreAPI

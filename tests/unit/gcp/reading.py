@@ -4,7 +4,7 @@ import asyncio
 from collections.abc import Mapping
 from types import MappingProxyType
 
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts
 from testbed.lustre_client import Spoiled
 from testbed.waiting import eventually

@@ -6,9 +6,9 @@ import sys
 PROGRAM = """
 import asyncio, sys
 import kvtier.control.operator
-from kvtier.control.lustre import LustreCaller
+from kvtier.control.lustre_calls import LustreCaller
 from kvtier.facts.gke import GKEReader
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 asyncio.run(GKEReader().read(None))
 asyncio.run(LustreReader().read(None))
 asyncio.run(LustreCaller(LustreReader()).carry_out([]))

@@ -6,8 +6,8 @@ from typing import Any
 
 import pytest
 
-from kvtier.control.lustre import LustreCaller
-from kvtier.facts.lustre import LustreReader
+from kvtier.control.lustre_calls import LustreCaller
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts, Operation
 from kvtier.plan.model import Call
 from testbed.google_faults import Drop, Fault, Hold

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Operation
 from kvtier.gcp import lustre
 from testbed.google_faults import Drop, Hold

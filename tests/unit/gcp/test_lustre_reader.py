@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kvtier.facts.lustre import LustreReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts
 from testbed.google_faults import Drop, Fault, Hold, Reply
 from testbed.lustre_client import LustreProject

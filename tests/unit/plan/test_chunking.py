@@ -11,7 +11,7 @@ from kvtier.checks.geometry import model_geometry
 from kvtier.data import table as data
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import ConfigMaps, Facts
-from kvtier.plan.chunking import blocks_per_chunk, model_chunk, undecided
+from kvtier.plan.model_sizes import blocks_per_chunk, model_chunk, undecided
 from unit.builders import joined, model, pool, with_status
 from unit.tables import table
 

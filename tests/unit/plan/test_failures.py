@@ -2,8 +2,8 @@
 
 from kvtier.api.conditions import Condition, true
 from kvtier.api.v1alpha1 import PoolStatus
-from kvtier.plan.failures import with_failures
 from kvtier.plan.model import Failure
+from kvtier.plan.status import with_failures
 from unit.builders import NOW
 from unit.tables import table
 

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kvtier.api.load import load
-from kvtier.plan.printed import printed
+from kvtier.plan.offline import printed
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = Path(__file__).parents[3] / "manifests" / "samples"

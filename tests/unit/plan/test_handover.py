@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.plan.handover import replica_handover
+from kvtier.plan.serving import replica_handover
 from unit.builders import live, manifest, observed, pool
 
 SCALED = pool(models=[{"name": "llama", "model": "m", "replicas": 7}])

@@ -3,8 +3,8 @@
 from typing import Any
 
 from kvtier.facts.objects import Object
-from kvtier.plan.leftovers import leftovers
 from kvtier.plan.offline import manifests
+from kvtier.plan.pruning import leftovers
 from unit.builders import claim, deployment, job, live, manifest, model, observed, pool
 from unit.tables import table
 

@@ -2,7 +2,7 @@
 
 from kvtier.api.conditions import false, true, unknown
 from kvtier.api.v1alpha1 import PoolStatus
-from kvtier.plan.notices import Notice, notices
+from kvtier.plan.events import Notice, notices
 from unit.tables import table
 
 NEVER = PoolStatus()

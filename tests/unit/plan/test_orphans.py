@@ -1,7 +1,7 @@
 """What is swept after a pool that is gone."""
 
 from kvtier.plan.model import Ref
-from kvtier.plan.orphans import orphans
+from kvtier.plan.pruning import orphans
 from unit.builders import claim, deployment, live, manifest, pool
 from unit.instances import by_hand
 

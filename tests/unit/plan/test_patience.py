@@ -5,7 +5,7 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import OperationStatus
 from kvtier.facts.model import News, Observed
-from kvtier.plan.patience import over
+from kvtier.plan.teardown import over
 from unit.builders import deleted, facts, observed, pool
 from unit.instances import api, instance
 from unit.tables import table

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.plan.pods import literal
+from kvtier.plan.engine_pods import literal
 from unit.builders import job, manifest, model, pool
 from unit.tables import table
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.plan.printed import printed
+from kvtier.plan.offline import printed
 from unit import instances
 from unit.builders import model, pool
 from unit.tables import table

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kvtier.api.v1alpha1 import OperationStatus, PoolStatus
 from kvtier.facts.model import LustreFacts
-from kvtier.plan.refresh import refresh_after
+from kvtier.plan.status import refresh_after
 from unit.builders import NOW, checks, facts, pool, with_status
 from unit.plan.lustre.story import INSTANCE
 from unit.tables import table

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.facts.model import Facts
-from kvtier.plan.suggestion import suggestion
+from kvtier.plan.model_sizes import suggestion
 from unit.builders import model, pool
 from unit.tables import table
 

@@ -1,7 +1,7 @@
 """Ready and the phase, from everything else."""
 
 from kvtier.api.conditions import Condition, false, true
-from kvtier.plan.summary import phase, ready
+from kvtier.plan.status import phase, ready
 from unit.builders import checks
 from unit.tables import table
 

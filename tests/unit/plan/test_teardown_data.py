@@ -8,7 +8,7 @@ import pytest
 from kvtier.facts.model import News, Operation
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan import teardown
-from kvtier.plan.lustre.copies.transfers import LastExport
+from kvtier.plan.lustre.cloud_storage import LastExport
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Plan
 from unit.builders import NOW, checks, claim, deleted, facts, live, observed, pool

@@ -6,7 +6,7 @@ import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
 from kvtier.facts.model import Facts
-from kvtier.plan.tokens import with_tokens
+from kvtier.plan.model_sizes import with_tokens
 from unit.builders import model, pool
 from unit.tables import table
 

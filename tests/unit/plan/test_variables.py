@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.plan.variables import variables
+from kvtier.plan.engine_pods import variables
 from unit.builders import model, pool
 from unit.tables import table
 

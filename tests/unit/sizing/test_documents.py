@@ -9,9 +9,7 @@ from hypothesis import strategies as st
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data import table as data
 from kvtier.facts.model import ConfigMaps
-from kvtier.sizing.documents import Document, model_document
-from kvtier.sizing.models import cached, config_of
-from kvtier.sizing.served import served_geometry
+from kvtier.sizing.models import Document, cached, config_of, model_document, served_geometry
 from unit.builders import model
 from unit.tables import table
 

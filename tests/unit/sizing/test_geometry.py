@@ -10,9 +10,9 @@ import yaml
 from hypothesis import given
 from hypothesis import strategies as st
 
+from kvtier.sizing.architectures import Cached, Config, Layers
 from kvtier.sizing.geometry import Geometry, Group, geometry
 from kvtier.sizing.models import cached, config_of
-from kvtier.sizing.shapes import Cached, Config, Layers
 
 VLLM = yaml.safe_load(Path(__file__).with_name("vllm_0_33.yaml").read_text(encoding="utf-8"))
 LETTERS = {"W": "sliding_attention", "F": "full_attention"}

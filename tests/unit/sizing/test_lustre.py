@@ -7,9 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.api.quantities import GIB
-from kvtier.api.v1alpha1.limits import limits, tiers
 from kvtier.data import table as data
-from kvtier.sizing.lustre import MetadataRates, iops, metadata_rates, rate, throughput
+from kvtier.data.lustre_limits import limits, tiers
+from kvtier.sizing.lustre_performance import MetadataRates, iops, metadata_rates, rate, throughput
 from unit.tables import table
 
 # docs.cloud.google.com/managed-lustre/docs/performance-tiers and .../increase-capacity (GiB), .../performance

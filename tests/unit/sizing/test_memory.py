@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.api.quantities import GIB
-from kvtier.sizing.memory import Memory, memory
+from kvtier.sizing.host import Memory, memory
 from unit.builders import model, pool
 from unit.tables import table
 

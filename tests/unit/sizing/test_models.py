@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 
 from kvtier.data import table as data
+from kvtier.sizing.architectures import Config, Layers
 from kvtier.sizing.models import cached, config_of, element_type, family_of
-from kvtier.sizing.shapes import Config, Layers
 from unit.tables import table
 
 LLAMA: Config = {

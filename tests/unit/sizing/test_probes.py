@@ -1,6 +1,6 @@
 """The budget of the startup probe."""
 
-from kvtier.sizing.probes import PERIOD_SECONDS, startup_failures, weights_seconds
+from kvtier.sizing.host import PERIOD_SECONDS, startup_failures, weights_seconds
 from unit.builders import model, pool
 from unit.tables import table
 

@@ -8,10 +8,8 @@ import pytest
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data import table as data
 from kvtier.facts.model import ConfigMaps
-from kvtier.sizing.documents import model_document
 from kvtier.sizing.geometry import Geometry
-from kvtier.sizing.models import config_of
-from kvtier.sizing.served import served_geometry
+from kvtier.sizing.models import config_of, model_document, served_geometry
 from unit.builders import model
 from unit.tables import table
 

@@ -3,7 +3,7 @@
 import pytest
 
 from kvtier.data import table as data
-from kvtier.sizing.token_bytes import covered, of_heads, of_indexer, of_latent
+from kvtier.sizing.architectures import covered, of_heads, of_indexer, of_latent
 from unit.tables import table
 
 

@@ -2,11 +2,10 @@
 
 from kvtier.api.v1alpha1.lustre import LustreTier
 from kvtier.api.v1alpha1.nodepool import NodePool
-from kvtier.api.v1alpha1.object_storage import ObjectStorageTier
 from kvtier.api.v1alpha1.pool import Cluster, KVCachePool, PoolSpec
 from kvtier.api.v1alpha1.served_model import ServedModel
 from kvtier.api.v1alpha1.status import ModelStatus, OperationStatus, PoolStatus, TierStatus, TransferStatus
-from kvtier.api.v1alpha1.tiers import CloudStorageTier, Tiers
+from kvtier.api.v1alpha1.tiers import CloudStorageTier, ObjectStorageTier, Tiers
 
 GROUP, VERSION, PLURAL, KIND = "kvtier.dev", "v1alpha1", "kvcachepools", "KVCachePool"
 

@@ -6,7 +6,7 @@ Everywhere, `lustre` is a `LustreTier`.
 from typing import Any
 
 from kvtier.api.rules import Rule
-from kvtier.api.v1alpha1.limits import DYNAMIC, limits, tiers
+from kvtier.data.lustre_limits import DYNAMIC, limits, tiers
 
 _API_ONLY = ("dynamicTier", "kmsKey", "placementPolicy", "accessRules", "maintenanceWindow")
 _OF_THE_INSTANCE = ("throughputPerTiB", "zone", "network")

@@ -8,10 +8,9 @@ from pydantic import Field, StringConstraints
 from kvtier.api.fields import list_map
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.nodepool import NodePool
-from kvtier.api.v1alpha1.object_storage import CREDENTIALS, FIXED
 from kvtier.api.v1alpha1.served_model import ServedModel
 from kvtier.api.v1alpha1.status import PoolStatus
-from kvtier.api.v1alpha1.tiers import Tiers
+from kvtier.api.v1alpha1.tiers import CREDENTIALS, FIXED, Tiers
 
 Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9:.]*[a-z0-9])?$", max_length=128)]
 

@@ -1,4 +1,4 @@
-"""How one model is served: the vLLM engine, its flags, and what a user may add to them."""
+"""Environment variables of the engine: values as they are, or a key of a Secret or ConfigMap."""
 
 import json
 from typing import Annotated, ClassVar, Literal
@@ -8,11 +8,79 @@ from pydantic import Field, StringConstraints
 from kvtier.api.fields import Count, DnsLabel, ObjectName, Quantity, list_map
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.engine import VERSIONS, Engine
-from kvtier.api.v1alpha1.flags import MANAGED_FLAGS, OWNED_VARIABLES, managed_flag
-from kvtier.api.v1alpha1.model_config import ModelConfig
 from kvtier.api.v1alpha1.pod_template import PodTemplate
-from kvtier.api.v1alpha1.variables import Key, Variable
 from kvtier.data import table
+from kvtier.data.vllm_flags import MANAGED_FLAGS, OWNED_VARIABLES, managed_flag
+
+VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=253)]
+Key = Annotated[str, StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", min_length=1, max_length=253)]
+
+
+class KeyReference(ApiModel):
+    """A key of a Secret or ConfigMap in the pool's namespace."""
+
+    name: Annotated[ObjectName, Field(description="Name of the object.")]
+    key: Annotated[Key, Field(description="Key of its data.")]
+
+
+class VariableSource(ApiModel):
+    """Where a variable's value comes from."""
+
+    secret_key_ref: KeyReference | None = None
+    config_map_key_ref: KeyReference | None = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            message="valueFrom needs one of secretKeyRef and configMapKeyRef",
+            cel="has(self.secretKeyRef) != has(self.configMapKeyRef)",
+            holds=lambda source: (source.secret_key_ref is None) != (source.config_map_key_ref is None),
+        ),
+    )
+
+
+class Variable(ApiModel):
+    """An environment variable of the engine."""
+
+    name: Annotated[VariableName, Field(description="Name of the variable.")]
+    value: Annotated[
+        str | None, StringConstraints(max_length=32768), Field(description="Its value, as it is.")
+    ] = None
+    value_from: VariableSource | None = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            message="a variable has a value or a valueFrom, not both",
+            cel="!has(self.value) || !has(self.valueFrom)",
+            holds=lambda variable: variable.value is None or variable.value_from is None,
+        ),
+    )
+
+
+class ConfigMapKey(ApiModel):
+    """A key of a ConfigMap in the pool's namespace."""
+
+    name: Annotated[ObjectName, Field(description="Name of the ConfigMap.")]
+    key: Annotated[Key, Field(description="Key of its data that holds the document.")] = "config.json"
+
+
+class ModelConfig(ApiModel):
+    """A model's config.json, as in its Hugging Face repository."""
+
+    inline: Annotated[
+        str | None,
+        StringConstraints(max_length=65_536, min_length=2),
+        Field(description="The document itself."),
+    ] = None
+    config_map_key_ref: Annotated[ConfigMapKey | None, Field(description="ConfigMap that holds it.")] = None
+
+    rules: ClassVar[tuple[Rule, ...]] = (
+        Rule(
+            message="modelConfigFrom needs one of inline and configMapKeyRef",
+            cel="has(self.inline) != has(self.configMapKeyRef)",
+            holds=lambda config: (config.inline is None) != (config.config_map_key_ref is None),
+        ),
+    )
+
 
 _VERSIONS = table("engines")["versions"]
 _DTYPES = tuple(dict.fromkeys(dtype for version in VERSIONS for dtype in _VERSIONS[version]["kvCacheDtypes"]))

@@ -1,6 +1,6 @@
 """How extraArgs are read."""
 
-from kvtier.api.v1alpha1.flags import Given, given
+from kvtier.data.vllm_flags import Given, given
 from unit.tables import table
 
 FLAGS = ("--quantization", "-q", "--layers", "--switch")

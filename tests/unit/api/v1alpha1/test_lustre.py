@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kvtier.api.quantities import GIB
-from kvtier.api.v1alpha1.limits import Limits, limits
 from kvtier.data import table as data
+from kvtier.data.lustre_limits import Limits, limits
 from unit.builders import pool
 from unit.tables import table
 

@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kvtier.api.v1alpha1.tiers import CloudStorageTier
-from kvtier.plan.lustre.copies.schedule import following, problem
+from kvtier.plan.lustre.copies import following, problem
 from unit.builders import NOW
 from unit.tables import table
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.model import Counters, LustreFacts, Observed, Operation
-from kvtier.plan.lustre.copies.transfers import LastExport, last_export
+from kvtier.plan.lustre.cloud_storage import LastExport, last_export
 from kvtier.plan.model import Call
 from unit.builders import claim, deleted, facts, joined, observed, with_status
 from unit.plan.lustre.story import CLUSTER, INSTANCE, URI

@@ -6,9 +6,9 @@ from typing import Any
 from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, stamp, true
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus
 from kvtier.facts.model import Counters, Instance, LustreFacts, Observed, Operation
-from kvtier.plan.lustre.copies.transfers import plan_transfers
+from kvtier.plan.events import Notice, notices
+from kvtier.plan.lustre.cloud_storage import plan_transfers
 from kvtier.plan.model import Call, Part
-from kvtier.plan.notices import Notice, notices
 from unit.builders import claim, facts, observed, pool, with_status
 
 CLUSTER = {"project": "my-project", "location": "us-central1", "name": "c1"}

@@ -6,7 +6,7 @@ from typing import Any
 from kvtier.facts.model import Observed
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan.children import claim_name
-from kvtier.plan.lustre.claim.csi import plan_csi, storage_class_name
+from kvtier.plan.lustre.csi import plan_csi, storage_class_name
 from kvtier.plan.model import Part
 from unit.builders import NOW, checks, claim, facts, observed, pool
 from unit.tables import table

@@ -1,6 +1,6 @@
 """What to do about an error of the Lustre API."""
 
-from kvtier.plan.lustre.advice import advice
+from kvtier.plan.lustre.api_errors import advice
 from unit.tables import table
 
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.engines import descriptor
+from kvtier.engines import fingerprint as descriptor
 from kvtier.engines.fingerprint import directory
 from kvtier.facts.model import Facts
 from kvtier.plan.children import mounts_lustre
-from kvtier.plan.lustre.probe import job as job_module
-from kvtier.plan.lustre.probe.caches import caches
+from kvtier.plan.lustre import write_probe as job_module
+from kvtier.plan.lustre.write_probe import caches
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
 from unit.builders import NOW, claim, deployment, facts, job, live, manifest, model, node, observed, pool

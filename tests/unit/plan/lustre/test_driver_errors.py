@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvtier.plan.lustre.claim.driver_errors import parse
+from kvtier.plan.lustre.csi_errors import parse
 from unit.tables import table
 
 RPC = "rpc error: code = Internal desc = "

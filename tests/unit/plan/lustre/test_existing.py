@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kvtier.facts.model import LustreFacts
-from kvtier.plan.lustre.instance.source import Known, existing
+from kvtier.plan.lustre.existing import Known, existing
 from unit.builders import pool
 from unit.instances import NAME, UNSEEN, by_hand, instance
 from unit.instances import existing as told_of

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kvtier.facts.model import Counters
-from kvtier.plan.lustre.copies.transfers import imported
+from kvtier.plan.lustre.cloud_storage import imported
 from kvtier.plan.model import Call
 from unit.builders import pool
 from unit.plan.lustre.story import INSTANCE, NAME, SUBJECT, URI, Story, cached, importing

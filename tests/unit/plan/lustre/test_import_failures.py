@@ -1,7 +1,7 @@
 """An import that fails or hangs: it is tried again, and engines wait no longer than it is worth."""
 
 from kvtier.facts.model import Counters
-from kvtier.plan.lustre.copies.transfers import imported
+from kvtier.plan.lustre.cloud_storage import imported
 from unit.plan.lustre.story import IMPORT_DENIED, Story, cached, importing
 from unit.tables import table
 

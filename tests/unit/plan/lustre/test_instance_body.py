@@ -7,7 +7,7 @@ import pytest
 from google.cloud import lustre_v1
 
 from kvtier.api.v1alpha1 import LustreTier
-from kvtier.plan.lustre.instance.body import create_body, growth_body, label_value, ours, settings_body
+from kvtier.plan.lustre.instance import create_body, growth_body, label_value, ours, settings_body
 from unit.builders import NETWORK, pool
 from unit.instances import CLUSTER, KEY, POLICY, api, dynamic
 from unit.plan.lustre.tiers import GIB, made

@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.api.v1alpha1 import LustreTier
-from kvtier.plan.lustre.instance.match import mismatch
+from kvtier.plan.lustre.instance import mismatch
 from unit.builders import pool
 from unit.instances import KEY, api, dynamic
 from unit.plan.lustre.tiers import made

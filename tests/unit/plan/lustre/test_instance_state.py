@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvtier.plan.lustre.instance.state import verdict
+from kvtier.plan.lustre.instance import verdict
 from unit.builders import pool
 from unit.instances import api
 from unit.plan.lustre.tiers import made

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus
 from kvtier.facts.model import Counters, LustreFacts, Operation
-from kvtier.plan.lustre.copies.transfers import LastExport, last_export
+from kvtier.plan.lustre.cloud_storage import LastExport, last_export
 from kvtier.plan.model import Call
 from unit.builders import claim, facts, observed
 from unit.plan.lustre.leaving import DONE, NOON, Teardown, copy_of, leaving, while_under_way, world

@@ -1,7 +1,7 @@
 """A copy before deletion that fails, hangs or cannot be seen: the data is kept."""
 
 from kvtier.facts.model import Counters
-from kvtier.plan.lustre.copies.transfers import LastExport
+from kvtier.plan.lustre.cloud_storage import LastExport
 from unit.plan.lustre.leaving import DONE, NOON, Teardown, copy_of, leaving, while_under_way
 from unit.plan.lustre.story import URI
 from unit.tables import table

@@ -5,9 +5,9 @@ from dataclasses import replace
 from kvtier.api.conditions import unknown
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Instance, LustreFacts, Window
-from kvtier.plan.lustre.maintenance.maintenance import bypassed, plan_maintenance
+from kvtier.plan.events import Notice
+from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
 from kvtier.plan.model import Part
-from kvtier.plan.notices import Notice
 from unit.builders import facts, observed, pool
 from unit.plan.lustre.story import INSTANCE
 from unit.plan.lustre.watching import AFTER, ANNOUNCED, BEFORE, BYPASS, RIDE, SOON, UPGRADING, WITHIN, Watch

@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from kvtier.facts.model import News, Observed
-from kvtier.plan.lustre.probe.mount_hints import mount_hint
+from kvtier.plan.lustre.csi_errors import mount_hint
 from unit.builders import observed
 from unit.tables import table
 

@@ -7,8 +7,7 @@ from typing import Any
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import directory
 from kvtier.facts.model import Facts
-from kvtier.plan.lustre.probe.caches import caches
-from kvtier.plan.lustre.probe.job import EXIT_CODES, probe, script
+from kvtier.plan.lustre.write_probe import EXIT_CODES, caches, probe, script
 from unit.builders import claim, manifest, model, pool
 from unit.tables import table
 

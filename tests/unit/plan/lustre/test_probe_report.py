@@ -6,7 +6,7 @@ from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import News, Observed
 from kvtier.plan.children import claim_name
-from kvtier.plan.lustre.probe.writable import plan_writable
+from kvtier.plan.lustre.write_probe import plan_writable
 from unit.builders import NOW, checks, claim, job, observed, pool
 from unit.tables import table
 

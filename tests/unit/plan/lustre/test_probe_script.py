@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from kvtier.plan.lustre.probe.job import EXIT_CODES, script
+from kvtier.plan.lustre.write_probe import EXIT_CODES, script
 from unit.tables import table
 
 ENGINE = 1000

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kvtier.facts.model import LustreFacts, News
-from kvtier.plan.lustre.claim.provisioning import trouble, under_way, waiting
+from kvtier.plan.lustre.provisioning import trouble, under_way, waiting
 from unit.builders import NOW, pool
 from unit.plan.lustre.hearing import hearing, instance, pending, refused, said
 from unit.tables import table

@@ -8,8 +8,8 @@ import pytest
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import LustreFacts, News, Observed
 from kvtier.facts.volumes import Volume, Volumes
-from kvtier.plan.lustre.claim.csi import storage_class_name
-from kvtier.plan.lustre.claim.replacement import prospect, replaced_because
+from kvtier.plan.lustre.csi import storage_class_name
+from kvtier.plan.lustre.provisioning import prospect, replaced_because
 from unit.builders import NOW, claim, pool, requesting
 from unit.plan.lustre.hearing import hearing, instance, pending, refused, said
 from unit.tables import table

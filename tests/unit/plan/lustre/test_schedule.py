@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtier.plan.lustre.copies import schedule
+from kvtier.plan.lustre import copies as schedule
 from unit.builders import NOW
 from unit.tables import table
 

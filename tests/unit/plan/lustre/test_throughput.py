@@ -5,7 +5,7 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import PoolStatus, TierStatus
 from kvtier.facts.model import LustreFacts, Observed
-from kvtier.plan.lustre.throughput import with_throughput
+from kvtier.plan.lustre.storage import with_throughput
 from kvtier.plan.model import Part
 from unit import instances
 from unit.builders import facts, observed, pool, with_status

@@ -1,7 +1,7 @@
 """Cloud Storage while the Lustre API does not tell: nothing is asked for, nothing is claimed, nothing hangs."""
 
 from kvtier.facts.model import Counters
-from kvtier.plan.lustre.copies.transfers import imported
+from kvtier.plan.lustre.cloud_storage import imported
 from unit.plan.lustre.story import USABLE, Story, cached
 
 DENIED = "the Lustre API refuses to show the instance: grant roles/lustre.viewer"

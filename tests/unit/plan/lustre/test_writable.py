@@ -6,7 +6,7 @@ import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.children import claim_name
-from kvtier.plan.lustre.probe.writable import plan_writable
+from kvtier.plan.lustre.write_probe import plan_writable
 from kvtier.plan.model import Part
 from unit.builders import NOW, checks, claim, deployment, job, model, observed, pool
 from unit.tables import table

@@ -9,7 +9,7 @@ from kvtier.checks import run
 from kvtier.facts.model import Instance, LustreFacts, Observed, Operation
 from kvtier.facts.volumes import Volumes, volume
 from kvtier.plan.lustre.identity import filesystem, instance_name
-from kvtier.plan.lustre.instance.body import create_body
+from kvtier.plan.lustre.instance import create_body
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Call, Manifest, Part, Plan
 from kvtier.plan.teardown import plan_teardown

@@ -1,1 +1,0 @@
-"""Provisioner CSI: the claim from which the driver makes the instance, from its first look to its growth."""

@@ -1,1 +1,0 @@
-"""The Cloud Storage tier: copies from and to the shared tier."""

@@ -1,1 +1,0 @@
-"""Provisioners API and Existing: an instance that the Lustre API tells of, and the volume that names it."""

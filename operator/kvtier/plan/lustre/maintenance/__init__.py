@@ -1,1 +1,0 @@
-"""What Google announces for the instance, and what engines do about it."""

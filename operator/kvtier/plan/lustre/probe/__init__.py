@@ -1,1 +1,0 @@
-"""The Job that proves that engines can write to the shared tier."""

@@ -1,0 +1,59 @@
+"""What a Managed Lustre instance can be expected to deliver, from its performance tier and its capacity.
+
+The published numbers are "approximate maximum values" and hold below 90 % full. Source:
+docs.cloud.google.com/managed-lustre/docs/performance (`data/lustre_tiers.yaml`).
+"""
+
+from dataclasses import dataclass
+
+from kvtier.api.quantities import GIB
+from kvtier.data import table
+from kvtier.data.lustre_limits import DYNAMIC
+
+_TIB = 1024 * GIB
+_UNITS = ((999_950, 1_000_000, "TB/s"), (1_000, 1_000, "GB/s"))
+"""From how many MB/s, how many MB/s are one, what it is called. 999,950 MB/s would read as 1000.0 GB/s."""
+
+
+@dataclass(frozen=True)
+class MetadataRates:
+    """Operations on files per second."""
+
+    stat: int
+    create: int
+    delete: int
+
+
+def throughput(tier: int | str, size: int) -> int:
+    """MB/s (10^6 bytes) of an instance of `size` bytes: the tier's MBps per TiB times its TiB, rounded down.
+
+    The Dynamic tier has 25 MBps per TiB in the aggregate of its cache and what lies behind it.
+    """
+    per_tib: int = table("lustre_tiers")["dynamicThroughput"] if tier == DYNAMIC else int(tier)
+    return per_tib * size // _TIB
+
+
+def iops(tier: int | str, size: int) -> tuple[int, int] | None:
+    """Read and write operations per second, which grow with the capacity; None where none are published."""
+    row = table("lustre_tiers")["tiers"][tier]
+    if "readIOPS" not in row:
+        return None
+    return row["readIOPS"] * size // _TIB, row["writeIOPS"] * size // _TIB
+
+
+def metadata_rates(tier: int | str, size: int) -> MetadataRates | None:
+    """Metadata operations per second, which grow in steps of 72 GBps of throughput.
+
+    None below the first whole step, for which nothing is published.
+    """
+    per = table("lustre_tiers")["metadata"]
+    steps = throughput(tier, size) // (per["perThroughputGBps"] * 1000)
+    return MetadataRates(*(steps * per[kind] for kind in ("stat", "create", "delete"))) if steps else None
+
+
+def rate(megabytes: int) -> str:
+    """A throughput in MB/s as people read it: `8.8 GB/s`."""
+    for least, one, unit in _UNITS:
+        if megabytes >= least:
+            return f"{megabytes / one:.1f} {unit}"
+    return f"{megabytes} MB/s"
