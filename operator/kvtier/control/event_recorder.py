@@ -5,14 +5,14 @@ import logging
 from kvtier.api.names import derive
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 from kvtier.kube.client import EVENT, ApiError, KubeClient
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 
 logger = logging.getLogger(__name__)
 
 _MESSAGE_MAX = 1024
 
 
-async def record(client: KubeClient, pool: KVCachePool, notice: Notice, now: str) -> None:
+async def record(client: KubeClient, pool: KVCachePool, notice: PoolEvent, now: str) -> None:
     """Write one Event. Its name is made of its content, so that a repeat after a lost answer is the same Event.
 
     An Event that cannot be written is logged and given up: it must never hold up the pool.

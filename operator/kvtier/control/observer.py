@@ -33,7 +33,9 @@ class Observer:
         )
         seen = await self.again(pool, Observed(facts, self._store.children(key)))
         heard = await events.read(self._client, pool, seen, now)
-        return replace(seen, claim_news=heard.claim_news, pod_news=heard.pod_news, holders=heard.holders)
+        return replace(
+            seen, claim_events=heard.claim_events, pod_events=heard.pod_events, holders=heard.holders
+        )
 
     async def again(self, pool: KVCachePool, seen: Observed) -> Observed:
         """`seen` with what kvtier's own writes and calls have changed since."""

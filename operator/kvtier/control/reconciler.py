@@ -19,7 +19,7 @@ from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
 from kvtier.kube.client import POOL, KubeClient, Object
-from kvtier.plan.events import Notice, notices
+from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
 from kvtier.plan.pruning import orphans
@@ -74,7 +74,7 @@ class Reconciler:
             # A conflict says only that somebody was faster, and is gone with the next attempt.
             failures = [failure for failure, error in refused if error.status != 409]
             status = with_failures(after.status, failures, pool.status, now)
-            await self._report(pool, status, now, wanted.notices)
+            await self._report(pool, status, now, wanted.events)
         if refused:
             raise max((error for _, error in refused), key=lambda error: error.retry_after or 0.0)
         if not wanted.finalizer:
@@ -101,12 +101,12 @@ class Reconciler:
         """Let the pool go, once: finalizers of others may keep it for longer."""
         if not _held(raw):
             return
-        for notice in wanted.notices:
+        for notice in wanted.events:
             await event_recorder.record(self._client, pool, notice, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
 
     async def _report(
-        self, pool: KVCachePool, status: PoolStatus, now: str, others: Sequence[Notice] = ()
+        self, pool: KVCachePool, status: PoolStatus, now: str, others: Sequence[PoolEvent] = ()
     ) -> None:
         """The one status write, made only if the status is not already this one; Events follow it.
 
@@ -117,7 +117,7 @@ class Reconciler:
             document = status.model_dump(by_alias=True, exclude_none=True)
             written = await self._client.patch_status(POOL, _identity(pool) | {"status": document})
             self._store.put(POOL.kind, written)
-            told += notices(pool.status, status)
+            told += status_events(pool.status, status)
         for notice in told:
             await event_recorder.record(self._client, pool, notice, now)
 

@@ -1,4 +1,4 @@
-"""Kubernetes Events as News, in either shape: core/v1 as client-go writes it, and events.k8s.io with its series."""
+"""Kubernetes Events as Event, in either shape: core/v1 as client-go writes it, and events.k8s.io with its series."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -8,7 +8,7 @@ from typing import Any
 from kvtier.api import quantities
 from kvtier.api.names import LABEL_POOL, label_value
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import News, Observed
+from kvtier.facts.model import Event, Observed
 from kvtier.facts.objects import Object
 from kvtier.kube.client import EVENT, POD, ApiError, KubeClient, Resource
 
@@ -18,9 +18,9 @@ _COMBINED = "(combined from similar events): "
 _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
-def newest_first(events: Iterable[Object], most: int) -> tuple[News, ...]:
+def newest_first(events: Iterable[Object], most: int) -> tuple[Event, ...]:
     """At most so many, each message of an object and reason once, with its last and first times."""
-    found: dict[tuple[str, str, str], News] = {}
+    found: dict[tuple[str, str, str], Event] = {}
     for event in events:
         one = news(event)
         key = (one.name, one.reason, one.message)
@@ -29,14 +29,14 @@ def newest_first(events: Iterable[Object], most: int) -> tuple[News, ...]:
     return tuple(ordered[:most])
 
 
-def news(event: Object) -> News:
+def news(event: Object) -> Event:
     """One Event. What it lacks is empty; times are RFC 3339 as they stand there."""
     about, series = _about(event), event.get("series") or {}
     first = event.get("firstTimestamp") or event.get("deprecatedFirstTimestamp") or event.get("eventTime")
     last = event.get("lastTimestamp") or event.get("deprecatedLastTimestamp")
     created = (event.get("metadata") or {}).get("creationTimestamp")
     times = [one for one in (series.get("lastObservedTime"), last, event.get("eventTime"), created) if one]
-    return News(
+    return Event(
         kind=about.get("kind") or "",
         name=about.get("name") or "",
         reason=event.get("reason") or "",
@@ -71,7 +71,7 @@ def _number(of: Object, key: str) -> int:
     return of.get(key) or 0
 
 
-def _joined(one: News, other: News) -> News:
+def _joined(one: Event, other: Event) -> Event:
     newer = max(one, other, key=lambda news: time(news.last))
     firsts = [news.first for news in (one, other) if news.first]
     return replace(newer, first=min(firsts, key=time, default=""), count=one.count + other.count)
@@ -146,8 +146,8 @@ _MOST_HOLDERS = 20
 class Heard:
     """The Events of a claim and of Pods, the newest first, and the Pods that keep a deleted claim."""
 
-    claim_news: tuple[News, ...] = ()
-    pod_news: tuple[News, ...] = ()
+    claim_events: tuple[Event, ...] = ()
+    pod_events: tuple[Event, ...] = ()
     holders: tuple[str, ...] = ()
 
 
@@ -156,8 +156,8 @@ async def read(client: KubeClient, pool: KVCachePool, seen: Observed, now: str) 
     claim = next((obj for (kind, _), obj in seen.children.items() if kind == "PersistentVolumeClaim"), None)
     reader = _Reader(client, pool)
     return Heard(
-        claim_news=await reader.of_claim(claim) if claim and _waits(claim, now) else (),
-        pod_news=() if pool.deleting else await reader.of_pods(_unready(seen, now)),
+        claim_events=await reader.of_claim(claim) if claim and _waits(claim, now) else (),
+        pod_events=() if pool.deleting else await reader.of_pods(_unready(seen, now)),
         holders=await reader.holders(claim) if claim and "deletionTimestamp" in claim["metadata"] else (),
     )
 
@@ -207,13 +207,13 @@ class _Reader:
         self._client = client
         self._pool = pool
 
-    async def of_claim(self, claim: Object) -> tuple[News, ...]:
+    async def of_claim(self, claim: Object) -> tuple[Event, ...]:
         uid = claim["metadata"].get("uid", "")
         events = await self._list(EVENT, fields=f"involvedObject.uid={uid}")
         about = [event for event in events or () if concerns(event, "PersistentVolumeClaim", uid)]
         return newest_first(about, _MOST_NEWS)
 
-    async def of_pods(self, owners: dict[str, Object]) -> tuple[News, ...]:
+    async def of_pods(self, owners: dict[str, Object]) -> tuple[Event, ...]:
         """What keeps the Pods of Deployments and Jobs from starting."""
         if not owners:
             return ()

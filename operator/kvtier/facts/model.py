@@ -181,7 +181,7 @@ class Facts:
 
 
 @dataclass(frozen=True)
-class News:
+class Event:
     """What Kubernetes Events tell about one object: each message of a reason once, with its times (RFC 3339).
 
     `first` is when it was first seen, `last` when it was seen last.
@@ -201,14 +201,14 @@ class News:
 class Observed:
     """A pool's surroundings at one moment: facts, its children by (kind, name), and what happened to them.
 
-    `claim_news` and `pod_news` are Events about the shared tier's claim and about the pool's Pods, the newest
+    `claim_events` and `pod_events` are Events about the shared tier's claim and about the pool's Pods, the newest
     first; they are read only while something is awaited. `holders` are the Pods that keep a deleted claim.
     """
 
     facts: Facts = Facts()
     children: Mapping[tuple[str, str], Object] = field(default_factory=dict)
-    claim_news: tuple[News, ...] = ()
-    pod_news: tuple[News, ...] = ()
+    claim_events: tuple[Event, ...] = ()
+    pod_events: tuple[Event, ...] = ()
     holders: tuple[str, ...] = ()
 
     def child(self, kind: str, name: str) -> Object | None:

@@ -16,7 +16,7 @@ _TOLD = {CLOUD_STORAGE_SYNCED: COPY_FAILURES, STORAGE_READY: (RESIZE_FAILED,)}
 
 
 @dataclass(frozen=True)
-class Notice:
+class PoolEvent:
     """An Event about the pool."""
 
     type: Literal["Normal", "Warning"]
@@ -24,7 +24,7 @@ class Notice:
     message: str
 
 
-def notices(old: PoolStatus, new: PoolStatus) -> list[Notice]:
+def events(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
     """One Event when the pool becomes ready, one when something new keeps it from it.
 
     And one when something fails that leaves it ready: a copy, a growth. Progress is in the status and gets none.
@@ -33,23 +33,23 @@ def notices(old: PoolStatus, new: PoolStatus) -> list[Notice]:
     return [*_readiness(old, new), *failures]
 
 
-def _readiness(old: PoolStatus, new: PoolStatus) -> list[Notice]:
+def _readiness(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
     before, after = _condition(old, READY), _condition(new, READY)
     if after is None or (before and (before.status, before.reason) == (after.status, after.reason)):
         return []
     if after.status == "True":
-        return [Notice("Normal", "Ready", after.message or "all tiers and models are ready")]
+        return [PoolEvent("Normal", "Ready", after.message or "all tiers and models are ready")]
     if new.phase in ("Blocked", "Degraded"):
-        return [Notice("Warning", after.reason, after.message)]
+        return [PoolEvent("Warning", after.reason, after.message)]
     return []
 
 
-def _failures(old: PoolStatus, new: PoolStatus, type_: str) -> list[Notice]:
+def _failures(old: PoolStatus, new: PoolStatus, type_: str) -> list[PoolEvent]:
     """What is tried again keeps its reason until it succeeds, so each failure is told of once."""
     before, after = _condition(old, type_), _condition(new, type_)
     if after is None or after.reason not in _TOLD[type_] or (before and before.reason == after.reason):
         return []
-    return [Notice("Warning", after.reason, after.message)]
+    return [PoolEvent("Warning", after.reason, after.message)]
 
 
 def _condition(status: PoolStatus, type_: str) -> Condition | None:

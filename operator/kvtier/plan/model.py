@@ -7,7 +7,7 @@ from typing import Any, Literal
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.objects import Object
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 
 Manifest = dict[str, Any]
 
@@ -57,7 +57,7 @@ class Part:
     deletes: tuple[Ref, ...] = ()
     calls: tuple[Call, ...] = ()
     operations: tuple[OperationStatus, ...] = ()
-    notices: tuple[Notice, ...] = ()
+    events: tuple[PoolEvent, ...] = ()
     again: float | None = None
 
 
@@ -67,7 +67,7 @@ class Plan:
 
     A handover is applied by another field manager, so that a field stays when kvtier's lets go of it.
     `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away;
-    `notices` are Events beside those that a change of the status brings.
+    `events` are Events beside those that a change of the status brings.
     `requeue_after` is in seconds; None waits for the next event.
     """
 
@@ -76,7 +76,7 @@ class Plan:
     finalizer: bool = True
     status: PoolStatus | None = None
     requeue_after: float | None = None
-    notices: tuple[Notice, ...] = ()
+    events: tuple[PoolEvent, ...] = ()
     handovers: tuple[Manifest, ...] = ()
     calls: tuple[Call, ...] = ()
 

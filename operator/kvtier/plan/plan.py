@@ -37,7 +37,7 @@ def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
         requeue_after=soonest(refresh_after(pool, checks, observed.facts), *(part.again for part in parts)),
         handovers=serving.handovers,
         calls=tuple(call for part in parts for call in part.calls),
-        notices=tuple(notice for part in parts for notice in part.notices),
+        events=tuple(notice for part in parts for notice in part.events),
     )
 
 

@@ -5,7 +5,7 @@ import re
 from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import News, Observed
+from kvtier.facts.model import Event, Observed
 from kvtier.plan.lustre.csi_errors import mount_hint
 
 _LONGEST = 300
@@ -30,7 +30,7 @@ def capacity_unavailable(pool: KVCachePool, observed: Observed) -> Condition | N
 
     The Pods that ask for it stay: they are what the autoscaler tries again for.
     """
-    reasons = sorted({why for news in observed.pod_news for why in _scale_up_failures(news)})
+    reasons = sorted({why for event in observed.pod_events for why in _scale_up_failures(event)})
     if not reasons:
         return None
     zones = ", ".join(placement.zones(pool))
@@ -40,13 +40,13 @@ def capacity_unavailable(pool: KVCachePool, observed: Observed) -> Condition | N
     return false(NODE_POOL_READY, "CapacityUnavailable", message)
 
 
-def _scale_up_failures(news: News) -> list[str]:
-    if news.reason == "NotTriggerScaleUp" and _BACKOFF in news.message:
+def _scale_up_failures(event: Event) -> list[str]:
+    if event.reason == "NotTriggerScaleUp" and _BACKOFF in event.message:
         return ["the last attempt failed"]
-    if news.reason != "FailedScaleUp":
+    if event.reason != "FailedScaleUp":
         return []
-    found = _FAILED.search(news.message)
-    return (found["why"] if found else news.message).split(", ")
+    found = _FAILED.search(event.message)
+    return (found["why"] if found else event.message).split(", ")
 
 
 def _advice(pool: KVCachePool, why: str) -> str:
@@ -75,8 +75,8 @@ def _image(observed: Observed, owner: str) -> str | None:
 
 def _messages(observed: Observed, owner: str, reason: str) -> list[str]:
     """In an order that does not depend on which Pod was heard of last."""
-    mine = (news for news in observed.pod_news if news.name.startswith(f"{owner}-"))
-    return sorted({news.message for news in mine if news.reason == reason})
+    mine = (event for event in observed.pod_events if event.name.startswith(f"{owner}-"))
+    return sorted({event.message for event in mine if event.reason == reason})
 
 
 def _first_sentence(text: str) -> str:

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 from kvtier.api.conditions import DELETING, READY, false, stamp, true
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.model import Observed
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.cloud_storage import last_export
 from kvtier.plan.lustre.delete import claim_text, driven, may_exist, remove, volume_text
 from kvtier.plan.lustre.provisioning import under_way
@@ -36,7 +36,7 @@ def _signs(observed: Observed, now: str) -> list[datetime]:
     """When an instance was last seen being made: by the driver's Events, or in the Lustre API now."""
     lustre = observed.facts.lustre
     creating = lustre is not None and lustre.instance is not None and lustre.instance.state == "CREATING"
-    heard = [_time(news.last) for news in observed.claim_news[:1]]
+    heard = [_time(event.last) for event in observed.claim_events[:1]]
     return [time for time in heard if time] + ([datetime.fromisoformat(now)] if creating else [])
 
 
@@ -52,11 +52,11 @@ _POLL_SECONDS = 15.0
 
 @dataclass(frozen=True)
 class _Step:
-    """What to do now, and what is waited for, if anything. `notices` are told when the pool is let go."""
+    """What to do now, and what is waited for, if anything. `events` are told when the pool is let go."""
 
     part: Part = field(default_factory=Part)
     waits: tuple[str, ...] = ()
-    notices: tuple[Notice, ...] = ()
+    events: tuple[PoolEvent, ...] = ()
 
 
 def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
@@ -73,9 +73,9 @@ def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
     engines, data = _objects(observed, _ENGINES), _data(pool, observed, now)
     step = engines if engines.waits else data if data.waits else _objects(observed, _CLUSTER_WIDE)
     if not step.waits:
-        return Plan(finalizer=False, notices=data.notices)
+        return Plan(finalizer=False, events=data.events)
     if over(pool, observed, now):
-        return Plan(finalizer=False, notices=(_gave_up(pool, observed, now),))
+        return Plan(finalizer=False, events=(_gave_up(pool, observed, now),))
     told = step.part if step is engines else data.part
     return Plan(
         applies=step.part.applies,
@@ -98,14 +98,14 @@ def _data(pool: KVCachePool, observed: Observed, now: str) -> _Step:
     if export.waits:
         return _Step(export.part, (export.waits,))
     if export.failed:
-        return _Step(export.part, notices=(_kept(pool, observed, export.failed, now),))
+        return _Step(export.part, events=(_kept(pool, observed, export.failed, now),))
     removal = remove(pool, observed, now)
-    notices = tuple(
-        Notice("Warning", "DataKept", f"{one}, stays: delete it by hand") for one in removal.keeps
+    events = tuple(
+        PoolEvent("Warning", "DataKept", f"{one}, stays: delete it by hand") for one in removal.keeps
     )
     # That the data has arrived must outlive the instance, which is asked no more once it goes.
     done = (*export.part.operations, *removal.part.operations)
-    return _Step(replace(removal.part, operations=done), removal.waits, notices)
+    return _Step(replace(removal.part, operations=done), removal.waits, events)
 
 
 def _abandoned(pool: KVCachePool, observed: Observed, now: str) -> _Step:
@@ -118,21 +118,21 @@ def _abandoned(pool: KVCachePool, observed: Observed, now: str) -> _Step:
     waits = tuple(f"{claim_text(name, observed)}{text}" for _, name in sorted(empty))
     unnamed = not any(kind == "PersistentVolume" for kind, _ in observed.children)
     name = may_exist(pool, observed, now) if unnamed else None
-    notice = Notice(
+    notice = PoolEvent(
         "Warning", "InstanceKept", f"deletionPolicy Retain keeps instance {name}, which has no volume"
     )
     return _Step(Part(deletes=deletes), waits, (notice,) if name else ())
 
 
-def _kept(pool: KVCachePool, observed: Observed, why: str, now: str) -> Notice:
+def _kept(pool: KVCachePool, observed: Observed, why: str, now: str) -> PoolEvent:
     names = ", ".join(_left(pool, observed, _STORAGE, now))
-    return Notice("Warning", "DataKept", f"{why}. Kept: {names}; delete them by hand once the data may go")
+    return PoolEvent("Warning", "DataKept", f"{why}. Kept: {names}; delete them by hand once the data may go")
 
 
-def _gave_up(pool: KVCachePool, observed: Observed, now: str) -> Notice:
+def _gave_up(pool: KVCachePool, observed: Observed, now: str) -> PoolEvent:
     data = _STORAGE if pool.spec.deletion_policy == "Delete" else ()
     names = ", ".join(_left(pool, observed, (*_ENGINES, *data, *_CLUSTER_WIDE), now))
-    return Notice(
+    return PoolEvent(
         "Warning", "TeardownGaveUp", f"the pool is released although {names} did not go: delete by hand"
     )
 

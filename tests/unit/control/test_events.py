@@ -6,14 +6,14 @@ import pytest
 
 from kvtier.control.event_recorder import record
 from kvtier.kube.client import ApiError
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 from unit.builders import NOW, pool
 from unit.memory import MemoryClient
 
-NOTICE = Notice("Warning", "WouldShrink", "Lustre only grows")
+NOTICE = PoolEvent("Warning", "WouldShrink", "Lustre only grows")
 
 
-async def _recorded(of: Any = None, notice: Notice = NOTICE, now: str = NOW) -> Any:
+async def _recorded(of: Any = None, notice: PoolEvent = NOTICE, now: str = NOW) -> Any:
     client = MemoryClient()
     await record(client, of or pool(), notice, now)
     return client.find("Event")
@@ -46,7 +46,7 @@ async def test_the_same_event_after_a_lost_answer_is_the_same_object() -> None:
     "other",
     [
         {"of": pool(metadata={"uid": "other"})},
-        {"notice": Notice("Warning", "WouldShrink", "another message")},
+        {"notice": PoolEvent("Warning", "WouldShrink", "another message")},
         {"now": "2026-11-29T13:00:00Z"},
     ],
 )
@@ -55,7 +55,7 @@ async def test_another_event_is_another_object(other: dict[str, Any]) -> None:
 
 
 async def test_a_message_is_cut_at_what_the_api_server_takes() -> None:
-    event = await _recorded(notice=Notice("Warning", "Long", "x" * 5000))
+    event = await _recorded(notice=PoolEvent("Warning", "Long", "x" * 5000))
     assert event["message"] == "x" * 1024
 
 

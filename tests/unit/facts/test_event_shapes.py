@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.facts.events import newest_first, news
-from kvtier.facts.model import News
+from kvtier.facts.model import Event
 from unit.tables import table
 
 ABOUT = {"kind": "Pod", "name": "chat-1", "uid": "pod-uid"}
@@ -16,7 +16,7 @@ EARLY, LATE = "2026-11-29T11:00:00Z", "2026-11-29T11:30:00Z"
     {
         "client-go's shape": (
             {"involvedObject": ABOUT, **SAID, "firstTimestamp": EARLY, "lastTimestamp": LATE, "count": 7},
-            News("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, LATE, 7),
+            Event("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, LATE, 7),
         ),
         "the scheduler's shape, read through core/v1": (
             {
@@ -27,7 +27,7 @@ EARLY, LATE = "2026-11-29T11:00:00Z", "2026-11-29T11:30:00Z"
                 "lastTimestamp": None,
                 "series": {"count": 4, "lastObservedTime": "2026-11-29T11:30:00.000002Z"},
             },
-            News(
+            Event(
                 "Pod",
                 "chat-1",
                 "FailedMount",
@@ -48,27 +48,27 @@ EARLY, LATE = "2026-11-29T11:00:00Z", "2026-11-29T11:30:00Z"
                 "deprecatedLastTimestamp": LATE,
                 "deprecatedCount": 2,
             },
-            News("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, LATE, 2),
+            Event("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, LATE, 2),
         ),
         "an Event that happened once": (
             {"involvedObject": ABOUT, **SAID, "eventTime": EARLY, "series": None},
-            News("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, EARLY),
+            Event("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, EARLY),
         ),
         "an Event without any time but that of its object": (
             {"involvedObject": ABOUT, **SAID, "metadata": {"creationTimestamp": EARLY}},
-            News("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, EARLY),
+            Event("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, EARLY),
         ),
         "an Event that says nothing": (
             {"involvedObject": None, "metadata": None, "message": None, "count": None},
-            News("", "", "", ""),
+            Event("", "", "", ""),
         ),
         "several messages in one": (
             {"involvedObject": ABOUT, **SAID, "message": "(combined from similar events): no"},
-            News("Pod", "chat-1", "FailedMount", "no", "Warning"),
+            Event("Pod", "chat-1", "FailedMount", "no", "Warning"),
         ),
     },
 )
-def test_an_event_is_read_in(event: dict[str, Any], told: News) -> None:
+def test_an_event_is_read_in(event: dict[str, Any], told: Event) -> None:
     assert news(event) == told
 
 
@@ -84,7 +84,9 @@ def test_the_newest_comes_first_and_the_oldest_are_left_out() -> None:
 
 def test_a_message_that_came_in_several_events_is_one() -> None:
     events = [_event("no", EARLY, EARLY, count=3), _event("no", LATE, LATE), _event("no", None)]
-    assert newest_first(events, 9) == (News("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, LATE, 5),)
+    assert newest_first(events, 9) == (
+        Event("Pod", "chat-1", "FailedMount", "no", "Warning", EARLY, LATE, 5),
+    )
 
 
 def test_a_time_that_cannot_be_read_is_the_oldest() -> None:

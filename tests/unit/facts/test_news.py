@@ -107,7 +107,7 @@ async def test_the_claim_s_news_are_about_that_claim_alone() -> None:
     mine = _event("ProvisioningFailed", "no room", "PersistentVolumeClaim")
     other = merged(mine, {"involvedObject": {"uid": "another"}})
     heard = await _read(_Cluster(claim=[other, mine, _event("FailedMount")]), WAITING)
-    assert [(one.reason, one.message) for one in heard.claim_news] == [("ProvisioningFailed", "no room")]
+    assert [(one.reason, one.message) for one in heard.claim_events] == [("ProvisioningFailed", "no room")]
 
 
 @table(
@@ -145,14 +145,14 @@ async def test_the_claim_s_news_are_about_that_claim_alone() -> None:
 )
 async def test_pod_news(event: Any, pods: list[Any], heard: bool) -> None:
     found = await _read(_Cluster(*pods, warning=[event]), STARTING, JOB)
-    assert bool(found.pod_news) is heard
+    assert bool(found.pod_events) is heard
 
 
 async def test_of_a_pod_that_no_node_takes_the_autoscaler_is_heard_too() -> None:
     waiting, refused = _event("FailedScheduling"), _event("NotTriggerScaleUp", "max node group size reached")
     cluster = _Cluster(_pod(), warning=[waiting], normal=[refused])
     heard = await _read(cluster, STARTING)
-    assert {one.reason for one in heard.pod_news} == {"FailedScheduling", "NotTriggerScaleUp"}
+    assert {one.reason for one in heard.pod_events} == {"FailedScheduling", "NotTriggerScaleUp"}
     assert cluster.asked == [
         POD_NEWS,
         f"Event {PODS},reason=NotTriggerScaleUp",
@@ -162,7 +162,7 @@ async def test_of_a_pod_that_no_node_takes_the_autoscaler_is_heard_too() -> None
 
 async def test_the_number_of_news_is_bounded() -> None:
     events = [_event("Failed", str(number)) for number in range(500)]
-    assert len((await _read(_Cluster(_pod(), warning=events), STARTING)).pod_news) == 30
+    assert len((await _read(_Cluster(_pod(), warning=events), STARTING)).pod_events) == 30
 
 
 async def test_a_claim_is_kept_by_the_pods_on_nodes_that_use_it() -> None:
@@ -191,7 +191,7 @@ async def test_without_a_look_at_pods_every_event_stands() -> None:
                 raise ApiError(403, "Forbidden", "no")
             return await super().list(resource, namespace, selector, fields)
 
-    assert len((await _read(Blind(warning=[_event("FailedMount")]), STARTING)).pod_news) == 1
+    assert len((await _read(Blind(warning=[_event("FailedMount")]), STARTING)).pod_events) == 1
 
 
 async def test_any_other_failure_is_not_taken_for_an_answer() -> None:

@@ -2,7 +2,7 @@
 
 from kvtier.api.conditions import false, true, unknown
 from kvtier.api.v1alpha1 import PoolStatus
-from kvtier.plan.events import Notice, notices
+from kvtier.plan.events import PoolEvent, status_events
 from unit.tables import table
 
 NEVER = PoolStatus()
@@ -30,30 +30,34 @@ UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", "LustreAPIUnavaila
         "becoming ready is told": (
             WAITING,
             READY,
-            [Notice("Normal", "Ready", "all tiers and models are ready")],
+            [PoolEvent("Normal", "Ready", "all tiers and models are ready")],
         ),
         "being ready at first sight is told": (
             NEVER,
             READY,
-            [Notice("Normal", "Ready", "all tiers and models are ready")],
+            [PoolEvent("Normal", "Ready", "all tiers and models are ready")],
         ),
         "staying ready is not": (READY, READY, []),
         "ready in another way is told in its own words": (
             READY,
             WITHOUT,
-            [Notice("Normal", "Ready", "engines serve without it")],
+            [PoolEvent("Normal", "Ready", "engines serve without it")],
         ),
         "what blocks a pool is told": (
             NEVER,
             BLOCKED,
-            [Notice("Warning", "AddonDisabled", "enable the add-on")],
+            [PoolEvent("Warning", "AddonDisabled", "enable the add-on")],
         ),
         "it is told once": (BLOCKED, BLOCKED, []),
-        "another reason is told again": (BLOCKED, OTHER, [Notice("Warning", "WouldShrink", "it only grows")]),
+        "another reason is told again": (
+            BLOCKED,
+            OTHER,
+            [PoolEvent("Warning", "WouldShrink", "it only grows")],
+        ),
         "what degrades a ready pool is told": (
             READY,
             DEGRADED,
-            [Notice("Warning", "AddonDisabled", "enable the add-on")],
+            [PoolEvent("Warning", "AddonDisabled", "enable the add-on")],
         ),
         "progress is not told": (NEVER, WAITING, []),
         "progress after a block is not told": (BLOCKED, WAITING, []),
@@ -61,7 +65,7 @@ UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", "LustreAPIUnavaila
         "a copy that fails is told": (
             COPYING,
             FAILED,
-            [Notice("Warning", "ExportFailed", "let the service agent write")],
+            [PoolEvent("Warning", "ExportFailed", "let the service agent write")],
         ),
         "it is told once, whatever it says": (FAILED, FAILED_SO, []),
         "the progress of a copy is not told": (SYNCED, COPYING, []),
@@ -70,11 +74,11 @@ UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", "LustreAPIUnavaila
         "a growth that fails is told, although the pool is ready": (
             GROWING,
             STUCK,
-            [Notice("Warning", "ResizeFailed", "raise the quota")],
+            [PoolEvent("Warning", "ResizeFailed", "raise the quota")],
         ),
         "it is told once like all else": (STUCK, STUCK, []),
         "the progress of a growth is not told": (STUCK, GROWING, []),
     },
 )
-def test_notices(old: PoolStatus, new: PoolStatus, expected: list[Notice]) -> None:
-    assert notices(old, new) == expected
+def test_notices(old: PoolStatus, new: PoolStatus, expected: list[PoolEvent]) -> None:
+    assert status_events(old, new) == expected

@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api.v1alpha1 import OperationStatus
-from kvtier.facts.model import News, Observed
+from kvtier.facts.model import Event, Observed
 from kvtier.plan.teardown import over
 from unit.builders import deleted, facts, observed, pool
 from unit.instances import api, instance
@@ -20,8 +20,8 @@ def _operation(kind: str, progress: str, **fields: Any) -> OperationStatus:
 
 
 def _heard(last: str) -> Observed:
-    news = News("PersistentVolumeClaim", "claim", "ProvisioningFailed", "CREATING", last=last)
-    return replace(observed(), claim_news=(news,))
+    news = Event("PersistentVolumeClaim", "claim", "ProvisioningFailed", "CREATING", last=last)
+    return replace(observed(), claim_events=(news,))
 
 
 @table(

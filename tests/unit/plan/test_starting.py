@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import News, Observed
+from kvtier.facts.model import Event, Observed
 from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.nodes import nodes_usable, plan_nodes
 from kvtier.plan.plan import plan
@@ -25,14 +25,14 @@ SCALE_UP = (
 )
 
 
-def _news(reason: str, message: str, pod: str = f"{ENGINE}-a-b") -> News:
-    return News("Pod", pod, reason, message, "Warning")
+def _news(reason: str, message: str, pod: str = f"{ENGINE}-a-b") -> Event:
+    return Event("Pod", pod, reason, message, "Warning")
 
 
-def _world(of: KVCachePool, *news: News, ready: int = 0) -> Observed:
+def _world(of: KVCachePool, *news: Event, ready: int = 0) -> Observed:
     children = [live(manifest(of, kind)) for kind in ("ComputeClass", "Service")]
     found = observed(*children, deployment(of, ready=ready), facts=facts(node(of)))
-    return replace(found, pod_news=news)
+    return replace(found, pod_events=news)
 
 
 @table(
@@ -65,7 +65,7 @@ def _world(of: KVCachePool, *news: News, ready: int = 0) -> Observed:
         "somebody else's Pod": ([_news("FailedMount", "x", "other-1")], "Pods ready: llama 0/1"),
     },
 )
-def test_models_ready(news: list[News], words: str) -> None:
+def test_models_ready(news: list[Event], words: str) -> None:
     part = plan_serving(POOL, _world(POOL, *news), checks(), SharedTier(), nodes_usable=True)
     assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", words)
     assert part.conditions[0].message.endswith(words) or "Pods ready" in words
@@ -84,7 +84,7 @@ def test_what_several_pods_say_does_not_depend_on_who_said_it_last() -> None:
 def test_a_rollout_that_is_stuck_says_why() -> None:
     stuck = [{"type": "Progressing", "status": "False", "message": "timed out"}]
     engine = deployment(POOL, ready=0, status={"conditions": stuck})
-    world = replace(observed(engine), pod_news=(_news("FailedScheduling", LACKING),))
+    world = replace(observed(engine), pod_events=(_news("FailedScheduling", LACKING),))
     part = plan_serving(POOL, world, checks(), SharedTier(), nodes_usable=True)
     assert_verdict(
         part.conditions[0], "ModelsReady", "False", "NotProgressing", "llama: timed out; 0/3 nodes"

@@ -84,14 +84,14 @@ def test_case_5_time_in_which_no_operator_ran_does_not_count() -> None:
 def test_case_5_half_an_hour_is_waited() -> None:
     waiting = _plan(_begun(DELETE), live(CLAIM, **GOING), now=HALF_AN_HOUR)
     assert waiting.finalizer
-    assert waiting.notices == ()
+    assert waiting.events == ()
 
 
 def test_case_5_after_half_an_hour_the_pool_is_let_go_and_what_stays_is_told() -> None:
     given_up = _plan(_begun(DELETE), live(CLAIM, **GOING), now=A_SECOND_LATER)
     assert not given_up.finalizer
     assert given_up.deletes == ()
-    (notice,) = given_up.notices
+    (notice,) = given_up.events
     assert (notice.type, notice.reason) == ("Warning", "TeardownGaveUp")
     assert f"PersistentVolumeClaim {CLAIM['metadata']['name']} did not go: delete by hand" in notice.message
 

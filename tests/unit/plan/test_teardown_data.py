@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.facts.model import News, Operation
+from kvtier.facts.model import Event, Operation
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan import teardown
 from kvtier.plan.lustre.cloud_storage import LastExport
@@ -137,7 +137,7 @@ def test_everything_is_left_under_retain(step: Any) -> None:
 def test_an_instance_that_is_retained(step: Any, told: list[str]) -> None:
     tier = Tier(pool(**api()))
     step(tier)
-    assert [one.reason for one in _leave(tier).notices] == told
+    assert [one.reason for one in _leave(tier).events] == told
 
 
 @table("step", {"that is being asked for": _asked, "whose request may have been lost": _lost})
@@ -179,7 +179,7 @@ def test_an_instance_that_is_another_s_by_its_labels_stays_and_is_told_of() -> N
     tier.instance = made(tier.pool, labels={"kvtier-pool": "other"})
     plan = _leave(tier)
     assert (plan.finalizer, tier.calls, tier.kinds()) == (False, [], [])
-    (notice,) = plan.notices
+    (notice,) = plan.events
     assert (notice.type, notice.reason) == ("Warning", "DataKept")
     assert "not this pool's by its labels" in notice.message
 
@@ -201,7 +201,7 @@ def test_what_does_not_go_is_named_when_the_pool_is_let_go() -> None:
     assert "give kvtier credentials" in _waits(_leave(tier))
     plan = tier.leave(LATE)
     assert not plan.finalizer
-    (notice,) = plan.notices
+    (notice,) = plan.events
     assert (notice.type, notice.reason) == ("Warning", "TeardownGaveUp")
     assert f"instance {name}" in notice.message
     assert VOLUME in notice.message
@@ -303,14 +303,14 @@ def test_the_pods_that_keep_a_claim_are_named() -> None:
 @pytest.mark.parametrize("of", [CSI, deleted()])
 def test_a_claim_whose_instance_is_being_made_is_waited_for(of: Any) -> None:
     waiting = claim(MINE, "Pending", metadata={"creationTimestamp": NOW})
-    news = News(
+    news = Event(
         CLAIM,
         "claim",
         "ProvisioningFailed",
         "rpc error: code = DeadlineExceeded desc = not ready, current state: CREATING",
         last=NOW,
     )
-    plan = _teardown(of, waiting, claim_news=(news,))
+    plan = _teardown(of, waiting, claim_events=(news,))
     assert (plan.finalizer, plan.deletes) == (True, ())
     assert "for which an instance is being made" in _waits(plan)
 
@@ -339,7 +339,7 @@ def test_all_data_is_kept_when_the_export_fails_and_told_of(exports: _Exports) -
     exports.now = LastExport(failed="the export of gs://bucket failed")
     plan = _teardown(KNOWN, BOUND, volumes=(DRIVEN,))
     assert (plan.finalizer, plan.applies, plan.deletes) == (False, (), ())
-    (notice,) = plan.notices
+    (notice,) = plan.events
     assert (notice.type, notice.reason) == ("Warning", "DataKept")
     for kept in ("gs://bucket", f"{CLAIM} {BOUND['metadata']['name']}", "pv-1", INSTANCE):
         assert kept in notice.message

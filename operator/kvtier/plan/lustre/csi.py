@@ -11,7 +11,7 @@ from kvtier.facts.model import Observed
 from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volume
 from kvtier.plan.children import child, claim_name
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 from kvtier.plan.gates import STORAGE, blockers
 from kvtier.plan.lustre import claims, provisioning, resize
 from kvtier.plan.lustre.identity import filesystem, instance_name
@@ -118,13 +118,13 @@ def _replaced(
     """The claim's deletion. It is told of once, though it may be planned again until it shows."""
     name = claim["metadata"]["name"]
     message = f"claim {name} is made anew, because {because}"
-    told = Notice("Normal", "ClaimReplaced", f"{message}; nothing was stored")
+    told = PoolEvent("Normal", "ClaimReplaced", f"{message}; nothing was stored")
     return Part(
         applies=(wanted_class,),
         deletes=(Ref("PersistentVolumeClaim", name, claim["metadata"].get("uid", "")),),
         conditions=(false(STORAGE_READY, _REPLACING, message),),
         tiers=(_tier(pool, claim, observed, "Provisioning", replacing=True),),
-        notices=() if _replacing(pool) else (told,),
+        events=() if _replacing(pool) else (told,),
         again=_SOON_SECONDS,
     )
 

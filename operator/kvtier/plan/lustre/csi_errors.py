@@ -94,9 +94,9 @@ def mount_hint(observed: Observed, owner: str) -> str | None:
     Several Pods may say several things: the one that is known best is told.
     """
     said = {
-        news.message
-        for news in observed.pod_news
-        if news.reason in _MOUNTS and news.name.startswith(f"{owner}-")
+        event.message
+        for event in observed.pod_events
+        if event.reason in _MOUNTS and event.name.startswith(f"{owner}-")
     }
     texts = sorted(said, key=lambda text: (_SUMMARY in text, text))
     known = next((hint.text for hint in _TABLE if any(_fits(hint, text) for text in texts)), None)

@@ -8,7 +8,7 @@ from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.data import table
 from kvtier.data.lustre_limits import DYNAMIC
 from kvtier.facts.model import Instance, Observed, Window
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 from kvtier.plan.model import Part
 from kvtier.plan.status import BYPASSED
 
@@ -124,17 +124,19 @@ def _unseen(error: str | None) -> Condition:
     )
 
 
-def _changes(before: Condition | None, after: Condition, window: Window | None) -> tuple[Notice, ...]:
+def _changes(before: Condition | None, after: Condition, window: Window | None) -> tuple[PoolEvent, ...]:
     """Events of what has changed since the status was written."""
     was = before.reason if before else ""
-    told = [Notice("Normal", "TierBypassed", after.message)] if after.reason == BYPASSED != was else []
+    told = [PoolEvent("Normal", "TierBypassed", after.message)] if after.reason == BYPASSED != was else []
     if was == BYPASSED != after.reason:
-        told.append(Notice("Normal", "TierResumed", f"engines go back to the shared tier: {after.message}"))
+        told.append(
+            PoolEvent("Normal", "TierResumed", f"engines go back to the shared tier: {after.message}")
+        )
     news = (
         before is None or was != SCHEDULED or (window is not None and _between(window) not in before.message)
     )
     if after.reason == SCHEDULED and news:
-        told.append(Notice("Normal", "MaintenanceScheduled", after.message))
+        told.append(PoolEvent("Normal", "MaintenanceScheduled", after.message))
     return tuple(told)
 
 
@@ -181,7 +183,7 @@ def plan_maintenance(pool: KVCachePool, observed: Observed, now: str) -> Part:
     window = seen.instance.window if seen and seen.instance else None
     return Part(
         conditions=(after,),
-        notices=_changes(before, after, window),
+        events=_changes(before, after, window),
         again=next_change(window, now),
     )
 

@@ -52,11 +52,11 @@ class Trouble:
 
 def trouble(observed: Observed) -> Trouble | None:
     """What keeps the claim from being provisioned, as far as Events tell."""
-    failed = [news for news in observed.claim_news if news.reason == "ProvisioningFailed"]
+    failed = [event for event in observed.claim_events if event.reason == "ProvisioningFailed"]
     if not failed:
         return None
     error = parse(failed[0].message)
-    times = sum(news.count for news in failed if parse(news.message).code == error.code)
+    times = sum(event.count for event in failed if parse(event.message).code == error.code)
     return Trouble(error, times, failed[0].last)
 
 
@@ -84,7 +84,7 @@ def under_way(claim: Object, observed: Observed, now: str) -> bool:
     met = trouble(observed)
     if met is not None:
         return met.passing and not _unanswered(observed)
-    if observed.claim_news:
+    if observed.claim_events:
         return not _ignored(claim, observed, now)
     handed_over = _PROVISIONER in (claim["metadata"].get("annotations") or {})
     return handed_over and age(claim, now) < _HANDED_OVER_SECONDS
@@ -98,14 +98,14 @@ def age(claim: Object, now: str) -> float:
 
 def _unanswered(observed: Observed) -> bool:
     """Whether the service could not be reached, ever: then nothing was asked for."""
-    failed = [news for news in observed.claim_news if news.reason == "ProvisioningFailed"]
-    answers = [parse(news.message) for news in failed]
+    failed = [event for event in observed.claim_events if event.reason == "ProvisioningFailed"]
+    answers = [parse(event.message) for event in failed]
     return all(one.code == "Unavailable" and "current state" not in one.words for one in answers)
 
 
 def _ignored(claim: Object, observed: Observed, now: str) -> bool:
     """Whether Kubernetes waits for a driver that does nothing. Events that cannot be read prove nothing."""
-    heard = {news.reason for news in observed.claim_news}
+    heard = {event.reason for event in observed.claim_events}
     handed_over = "ExternalProvisioning" in heard and "Provisioning" not in heard
     return handed_over and age(claim, now) >= _UNHEARD_SECONDS
 

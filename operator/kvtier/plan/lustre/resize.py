@@ -8,7 +8,7 @@ import re
 from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, true
 from kvtier.api.quantities import gib
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
-from kvtier.facts.model import Instance, News, Observed
+from kvtier.facts.model import Event, Instance, Observed
 from kvtier.facts.objects import Object
 from kvtier.plan.events import RESIZE_FAILED
 from kvtier.plan.lustre import claims
@@ -95,7 +95,7 @@ def _failure(claim: Object, observed: Observed) -> DriverError | None:
     Case 2: it is marked, and the newest Event after that is progress -> it gets on.
     Case 3: it is marked -> for what the mark says.
     """
-    event = next((one for one in observed.claim_news if one.reason == "VolumeResizeFailed"), None)
+    event = next((one for one in observed.claim_events if one.reason == "VolumeResizeFailed"), None)
     about = claims.allocated(claim) in (0, claims.requested(claim))
     mark = _condition(claim, "ControllerResizeError") if about else None
     said = parse(event.message) if event else None
@@ -111,14 +111,14 @@ def _passes(error: DriverError) -> bool:
     return error.code in _PASSING or bool(_BUSY.search(error.words)) or "already in progress" in error.words
 
 
-def _older(event: News, mark: Object) -> bool:
+def _older(event: Event, mark: Object) -> bool:
     since = mark.get("lastTransitionTime")
     return bool(since and event.last and elapsed(event.last, since) > 0)
 
 
 def _ignored(claim: Object, observed: Observed, now: str) -> bool:
     """Whether Kubernetes waits for a resizer that does nothing."""
-    heard = {news.reason: news for news in observed.claim_news}
+    heard = {event.reason: event for event in observed.claim_events}
     started = claim.get("status", {}).get("allocatedResourceStatuses") or _condition(claim, "Resizing")
     asked = heard.get("ExternalExpanding")
     if asked is None or started or {"Resizing", "VolumeResizeFailed"} & set(heard):

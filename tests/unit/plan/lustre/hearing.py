@@ -5,19 +5,19 @@ from datetime import datetime, timedelta
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Instance, LustreFacts, News, Observed
+from kvtier.facts.model import Event, Instance, LustreFacts, Observed
 from unit.builders import NOW, claim, live, manifest, observed
 
 PREFIX = 'failed to provision volume with StorageClass "a-class": '
 
 
-def said(reason: str, message: str = "", **changes: Any) -> News:
+def said(reason: str, message: str = "", **changes: Any) -> Event:
     """An Event about a claim, seen just now."""
     fields = {"type": "Normal", "first": NOW, "last": NOW, **changes}
-    return News("PersistentVolumeClaim", "chat-lustre", reason, message, **fields)
+    return Event("PersistentVolumeClaim", "chat-lustre", reason, message, **fields)
 
 
-def refused(code: str, words: str = "why", **changes: Any) -> News:
+def refused(code: str, words: str = "why", **changes: Any) -> Event:
     """What the external-provisioner says when the driver answers with a code."""
     message = f"{PREFIX}rpc error: code = {code} desc = {words}"
     return said("ProvisioningFailed", message, type="Warning", **changes)
@@ -34,10 +34,10 @@ def pending(of: KVCachePool, minutes: float = 1, **changes: Any) -> Any:
     return live(made, **changes)
 
 
-def hearing(of: KVCachePool, found: Any, *news: News, lustre: LustreFacts | None = None) -> Observed:
+def hearing(of: KVCachePool, found: Any, *news: Event, lustre: LustreFacts | None = None) -> Observed:
     """A pool's class and claim, and what Events and the Lustre API say. The newest comes first."""
     world = observed(live(manifest(of, "StorageClass")), found)
-    return replace(world, claim_news=news, facts=replace(world.facts, lustre=lustre))
+    return replace(world, claim_events=news, facts=replace(world.facts, lustre=lustre))
 
 
 def instance(state: str = "ACTIVE") -> LustreFacts:

@@ -6,7 +6,7 @@ from typing import Any
 from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, stamp, true
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus
 from kvtier.facts.model import Counters, Instance, LustreFacts, Observed, Operation
-from kvtier.plan.events import Notice, notices
+from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.lustre.cloud_storage import plan_transfers
 from kvtier.plan.model import Call, Part
 from unit.builders import claim, facts, observed, pool, with_status
@@ -43,7 +43,7 @@ class Story:
         self.error: str | None = None
         self.answers: dict[str, Operation] = {}
         self.calls: list[Call] = []
-        self.notices: list[Notice] = []
+        self.events: list[PoolEvent] = []
         self.usable = True
         self.part = Part()
 
@@ -66,7 +66,7 @@ class Story:
         new = PoolStatus(
             conditions=conditions, tiers=list(part.tiers) or old.tiers, operations=list(part.operations)
         )
-        self.notices += notices(old, new)
+        self.events += status_events(old, new)
         self.pool = with_status(self.pool, new)
 
     def answer(self, name: str = "op", **fields: Any) -> None:

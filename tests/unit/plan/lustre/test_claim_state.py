@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
-from kvtier.facts.model import News
+from kvtier.facts.model import Event
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Part, Ref
 from kvtier.plan.plan import plan
@@ -21,7 +21,7 @@ TRIED: dict[str, Any] = {"tiers": [{"name": "lustre", "phase": "Failed", "attemp
 GOING: dict[str, Any] = {"metadata": {"deletionTimestamp": NOW}}
 
 
-def _plan(of: KVCachePool, found: Any, *news: News, holders: tuple[str, ...] = (), **statuses: str) -> Part:
+def _plan(of: KVCachePool, found: Any, *news: Event, holders: tuple[str, ...] = (), **statuses: str) -> Part:
     world = replace(hearing(POOL, found, *news), holders=holders)
     return plan_storage(of, world, checks(**statuses), NOW)
 
@@ -42,7 +42,7 @@ def test_a_claim_that_has_to_be_replaced_is_deleted_and_not_written_in_one_plan(
     assert [one["kind"] for one in part.applies] == ["StorageClass"]
     assert _reason(part) == "Replacing"
     assert _tier(part).attempts == 2
-    (notice,) = part.notices
+    (notice,) = part.events
     assert (notice.type, notice.reason) == ("Normal", "ClaimReplaced")
     assert "repeats ResourceExhausted for good; nothing was stored" in notice.message
 
@@ -55,7 +55,7 @@ def test_its_deletion_is_counted_and_told_of_once_though_it_may_not_show_at_once
         with_status(pool(**larger), first.status), hearing(POOL, found, refused("InvalidArgument")), NOW
     )
     assert [ref.kind for ref in second.deletes] == ["PersistentVolumeClaim"]
-    assert second.notices == ()
+    assert second.events == ()
     assert second.status == first.status
 
 
@@ -91,7 +91,7 @@ def test_a_claim_is_not_replaced_while_another_could_not_be_made() -> None:
     found = pending(POOL, 600)
     assert _plan(POOL, found, STOCKOUT, CapacityValid="False").deletes == ()
     broken = live(manifest(POOL, "StorageClass"), parameters={"perUnitStorageThroughput": "125"})
-    world = replace(observed(broken, found), claim_news=(STOCKOUT,))
+    world = replace(observed(broken, found), claim_events=(STOCKOUT,))
     assert plan_storage(POOL, world, checks(), NOW).deletes == ()
 
 
@@ -116,7 +116,7 @@ def test_a_claim_of_another_class(found: Any, seconds: float | None) -> None:
         "a failure for good is": ([STOCKOUT], "Failed"),
     },
 )
-def test_the_phase_of(news: list[News], phase: str) -> None:
+def test_the_phase_of(news: list[Event], phase: str) -> None:
     assert _tier(_plan(POOL, pending(POOL), *news)).phase == phase
 
 

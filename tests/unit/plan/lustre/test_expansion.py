@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import News
+from kvtier.facts.model import Event
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Part
 from unit.builders import NOW, checks, claim, pool, requesting
@@ -35,7 +35,7 @@ def _error(code: str, words: str) -> str:
     return f'resize volume "pvc-1" by resizer "lustre" failed: rpc error: code = {code} desc = {words}'
 
 
-def _failed(code: str, words: str, **changes: Any) -> News:
+def _failed(code: str, words: str, **changes: Any) -> Event:
     return said("VolumeResizeFailed", _error(code, words), type="Warning", **changes)
 
 
@@ -161,12 +161,12 @@ WAITS = said("ExternalExpanding", "waiting for an external controller", first=ag
         ),
     },
 )
-def test_growth(of: KVCachePool, found: Any, news: list[News], reason: str, words: str) -> None:
+def test_growth(of: KVCachePool, found: Any, news: list[Event], reason: str, words: str) -> None:
     (condition,) = _plan(of, found, *news).conditions
     assert_verdict(condition, "StorageReady", "True", reason, words)
 
 
-def _plan(of: KVCachePool, found: Any, *news: News) -> Part:
+def _plan(of: KVCachePool, found: Any, *news: Event) -> Part:
     return plan_storage(of, hearing(POOL, found, *news), checks(), NOW)
 
 

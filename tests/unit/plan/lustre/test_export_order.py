@@ -50,7 +50,7 @@ def test_what_failed_is_tried_again_until_the_next_time() -> None:
     assert story.operation("Export").attempt == 4
     exported(story, "2026-12-01T03:00:00Z")
     assert story.told == ("True", "Exported")
-    assert [notice.reason for notice in story.notices] == ["ExportFailed"]
+    assert [notice.reason for notice in story.events] == ["ExportFailed"]
 
 
 def test_each_time_that_fails_is_told_of_once() -> None:
@@ -59,7 +59,7 @@ def test_each_time_that_fails_is_told_of_once() -> None:
         story.at(f"2026-{now}Z")
         story.answer(**EXPORT_DENIED)
         story.at(f"2026-{now}Z")
-    assert [notice.reason for notice in story.notices] == ["ExportFailed", "ExportFailed"]
+    assert [notice.reason for notice in story.events] == ["ExportFailed", "ExportFailed"]
 
 
 def test_somebody_elses_copy_is_waited_for() -> None:
@@ -75,7 +75,7 @@ def test_somebody_elses_copy_is_waited_for() -> None:
     story.answer()
     story.at("2026-11-30T03:01:17Z")
     assert story.told == ("False", "Exporting")
-    assert story.notices == []
+    assert story.events == []
 
 
 @table(

@@ -111,7 +111,7 @@ def test_a_schedule_that_never_comes_is_told_and_blocks_nothing_else(expression:
     assert story.asked() == ["import"]
     assert (story.told, story.phase, part.again) == (("False", "InvalidSchedule"), "Failed", None)
     assert f"exportSchedule {expression!r} is no cron expression" in story.condition.message
-    assert [notice.reason for notice in story.notices] == ["InvalidSchedule"]
+    assert [notice.reason for notice in story.events] == ["InvalidSchedule"]
 
 
 def test_a_schedule_that_is_taken_away_ends_what_was_to_be_tried_again() -> None:

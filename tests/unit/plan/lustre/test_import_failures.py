@@ -50,7 +50,7 @@ def test_a_failure_is_told_once_however_often_it_is_tried() -> None:
         story.answer(**IMPORT_DENIED)
         story.at(f"2026-11-29T12:{minute:02}:00Z")
     # Once while it is tried again: what engines do then is in the status.
-    assert [notice.reason for notice in story.notices] == ["ImportFailed"]
+    assert [notice.reason for notice in story.events] == ["ImportFailed"]
 
 
 @table(

@@ -5,7 +5,7 @@ from dataclasses import replace
 from kvtier.api.conditions import unknown
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Instance, LustreFacts, Window
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
 from kvtier.plan.model import Part
 from unit.builders import facts, observed, pool
@@ -165,7 +165,7 @@ def test_an_announcement_is_an_event_once_and_once_more_when_it_changes() -> Non
     watch.at(BEFORE, INSTANCE)
     watch.at(BEFORE)
     watch.at(SOON)
-    assert watch.notices == [Notice("Normal", "MaintenanceScheduled", watch.condition.message)]
+    assert watch.events == [PoolEvent("Normal", "MaintenanceScheduled", watch.condition.message)]
     watch.at(SOON, replace(INSTANCE, window=Window("2026-12-06T04:00:00Z", "2026-12-06T05:00:00Z")))
     assert watch.told == ["MaintenanceScheduled"] * 2
 

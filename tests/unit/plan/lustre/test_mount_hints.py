@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kvtier.facts.model import News, Observed
+from kvtier.facts.model import Event, Observed
 from kvtier.plan.lustre.csi_errors import mount_hint
 from unit.builders import observed
 from unit.tables import table
@@ -18,7 +18,9 @@ TAKEN = f'{DEVICE}AlreadyExists desc = A mountpoint with the same lustre filesys
 
 
 def _world(*messages: str, pod: str = f"{OWNER}-a", reason: str = "FailedMount") -> Observed:
-    return replace(observed(), pod_news=tuple(News("Pod", pod, reason, text, "Warning") for text in messages))
+    return replace(
+        observed(), pod_events=tuple(Event("Pod", pod, reason, text, "Warning") for text in messages)
+    )
 
 
 @table(

@@ -4,7 +4,7 @@ from typing import Any
 
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import News, Observed
+from kvtier.facts.model import Event, Observed
 from kvtier.plan.children import claim_name
 from kvtier.plan.lustre.write_probe import plan_writable
 from unit.builders import NOW, checks, claim, job, observed, pool
@@ -106,8 +106,8 @@ def test_a_job_that_has_not_ended(
 ) -> None:
     running = job(of, status={"conditions": None, **status})
     name = f"{running['metadata']['name']}-x7k2p"
-    heard = tuple(News("Pod", name, why, message, "Warning") for why, message in news)
-    world = Observed(observed().facts, observed(claim(of), running).children, pod_news=heard)
+    heard = tuple(Event("Pod", name, why, message, "Warning") for why, message in news)
+    world = Observed(observed().facts, observed(claim(of), running).children, pod_events=heard)
     found = _condition(of, world)
     assert (found.status, found.reason) == ("False", reason)
     assert says in found.message
@@ -116,9 +116,9 @@ def test_a_job_that_has_not_ended(
 def test_a_failure_tells_what_keeps_the_next_try_from_starting() -> None:
     failed = _failed(POOL, {"reason": "DeadlineExceeded"})
     following = job(POOL, after=failed["metadata"]["uid"], status={"conditions": None})
-    news = News("Pod", f"{following['metadata']['name']}-x7k2p", "FailedMount", MGS, "Warning")
+    news = Event("Pod", f"{following['metadata']['name']}-x7k2p", "FailedMount", MGS, "Warning")
     children = observed(claim(POOL), failed, following).children
-    found = _condition(POOL, Observed(observed().facts, children, pod_news=(news,)))
+    found = _condition(POOL, Observed(observed().facts, children, pod_events=(news,)))
     assert found.reason == "ProbeStuck"
     assert "Now the node does not reach the instance" in found.message
 

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.facts.model import LustreFacts, News
+from kvtier.facts.model import Event, LustreFacts
 from kvtier.plan.lustre.provisioning import trouble, under_way, waiting
 from unit.builders import NOW, pool
 from unit.plan.lustre.hearing import hearing, instance, pending, refused, said
@@ -87,7 +87,7 @@ NORMAL = "10 to 30 minutes are normal, up to 2 hours for a large one"
         ),
     },
 )
-def test_waiting(news: list[News], reason: str, words: str) -> None:
+def test_waiting(news: list[Event], reason: str, words: str) -> None:
     found = pending(POOL)
     condition = waiting(found, hearing(POOL, found, *news), NOW)
     assert_verdict(condition, "StorageReady", "False", reason, words)
@@ -123,7 +123,7 @@ def test_the_time_that_it_takes(minutes: float, reason: str, words: str) -> None
         "Events that cannot be read prove nothing": (30, [], "Provisioning"),
     },
 )
-def test_a_claim_that_nobody_picks_up(minutes: float, news: list[News], reason: str) -> None:
+def test_a_claim_that_nobody_picks_up(minutes: float, news: list[Event], reason: str) -> None:
     found = pending(POOL, minutes)
     assert waiting(found, hearing(POOL, found, *news), NOW).reason == reason
 
@@ -207,7 +207,7 @@ ANNOTATED = {"metadata": {"annotations": {"volume.kubernetes.io/storage-provisio
         ),
     },
 )
-def test_under_way(found: Any, news: list[News], lustre: LustreFacts | None, verdict: bool) -> None:
+def test_under_way(found: Any, news: list[Event], lustre: LustreFacts | None, verdict: bool) -> None:
     assert under_way(found, hearing(POOL, found, *news, lustre=lustre), NOW) is verdict
 
 

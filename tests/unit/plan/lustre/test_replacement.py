@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import LustreFacts, News, Observed
+from kvtier.facts.model import Event, LustreFacts, Observed
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan.lustre.csi import storage_class_name
 from kvtier.plan.lustre.provisioning import prospect, replaced_because
@@ -99,7 +99,7 @@ def _because(of: KVCachePool, found: Any, world: Observed) -> str | None:
     },
 )
 def test_replaced(
-    of: KVCachePool, minutes: float, news: list[News], lustre: LustreFacts | None, because: str | None
+    of: KVCachePool, minutes: float, news: list[Event], lustre: LustreFacts | None, because: str | None
 ) -> None:
     found = pending(POOL, minutes)
     answer = _because(of, found, hearing(POOL, found, *news, lustre=lustre))

@@ -5,7 +5,7 @@ from dataclasses import replace
 from kvtier.api.conditions import Condition, stamp
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts.model import Instance, LustreFacts, Window
-from kvtier.plan.events import Notice
+from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
 from kvtier.plan.model import Part
 from unit.builders import facts, observed, pool, with_status
@@ -36,7 +36,7 @@ class Watch:
 
     def __init__(self, of: KVCachePool) -> None:
         self.pool = of
-        self.notices: list[Notice] = []
+        self.events: list[PoolEvent] = []
         self.part = Part()
 
     def at(
@@ -44,7 +44,7 @@ class Watch:
     ) -> tuple[str, str]:
         seen = replace(facts(), lustre=LustreFacts(instance, error))
         self.part = plan_maintenance(self.pool, observed(facts=seen), now)
-        self.notices += self.part.notices
+        self.events += self.part.events
         self.write(self.condition, now)
         return self.condition.status, self.condition.reason
 
@@ -62,4 +62,4 @@ class Watch:
 
     @property
     def told(self) -> list[str]:
-        return [notice.reason for notice in self.notices]
+        return [notice.reason for notice in self.events]
