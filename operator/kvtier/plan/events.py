@@ -24,7 +24,7 @@ class PoolEvent:
     message: str
 
 
-def events(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
+def status_events(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
     """One Event when the pool becomes ready, one when something new keeps it from it.
 
     And one when something fails that leaves it ready: a copy, a growth. Progress is in the status and gets none.
