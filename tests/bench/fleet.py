@@ -4,7 +4,8 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 
 from bench.requests import writes
-from kvtier.kube.client import CHILDREN, POOL
+from kvtier.api.kinds import POOL
+from kvtier.kube.client import CHILDREN
 from testbed import pools
 from testbed.cluster import Cluster
 from testbed.identities import ADMIN

@@ -3,7 +3,8 @@
 from collections.abc import Iterable
 from datetime import datetime
 
-from kvtier.kube.client import CHILDREN, POOL
+from kvtier.api.kinds import POOL
+from kvtier.kube.client import CHILDREN
 from testbed.audit import Request
 from testbed.operator_process import USER
 

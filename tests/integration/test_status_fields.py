@@ -4,6 +4,7 @@ from typing import Any
 
 import pytest
 
+from kvtier.api.kinds import POOL
 from kvtier.api.v1alpha1 import (
     KVCachePool,
     ModelStatus,
@@ -13,7 +14,6 @@ from kvtier.api.v1alpha1 import (
     TransferStatus,
 )
 from kvtier.kube.aio import AioClient, connect
-from kvtier.kube.client import POOL
 from testbed.cluster import Cluster
 from testbed.pools import Pools
 from testbed.rig import Rig

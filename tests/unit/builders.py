@@ -4,10 +4,10 @@ from typing import Any
 
 from kvtier.api import placement
 from kvtier.api.conditions import Condition
+from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
-from kvtier.facts.objects import Object
 from kvtier.plan.lustre.write_probe import caches, probe
 from kvtier.plan.offline import manifests
 

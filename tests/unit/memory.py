@@ -3,8 +3,9 @@
 from collections.abc import Callable
 from typing import Any
 
+from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
-from kvtier.kube.client import BY_KIND, ApiError, Object, Resource
+from kvtier.kube.client import BY_KIND, ApiError
 from unit.builders import merged
 
 Write = tuple[str, str, str]

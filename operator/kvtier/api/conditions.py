@@ -1,9 +1,11 @@
 """Status conditions: the stable names, and the rule for when a transition time moves."""
 
+from collections.abc import Iterable
 from typing import Annotated, Literal
 
 from pydantic import Field
 
+from kvtier.api.reasons import Reason
 from kvtier.api.rules import ApiModel
 
 READY = "Ready"
@@ -48,17 +50,39 @@ class Condition(ApiModel):
         Field(description="When the status last changed.", json_schema_extra={"format": "date-time"}),
     ] = None
 
+    @property
+    def in_progress(self) -> bool:
+        """Whether what is missing will come by itself."""
+        known = Reason.of(self.reason)
+        return known is not None and known.progress
 
-def true(type_: str, reason: str, message: str = "") -> Condition:
-    return Condition(type=type_, status="True", reason=reason, message=message)
+    @property
+    def deserves_event(self) -> bool:
+        """Whether it is a failure that nobody would notice without an Event."""
+        known = Reason.of(self.reason)
+        return known is not None and known.event
 
 
-def false(type_: str, reason: str, message: str) -> Condition:
+def find(conditions: Iterable[Condition], type_: str) -> Condition | None:
+    """The condition of a type, None where there is none."""
+    return next((condition for condition in conditions if condition.type == type_), None)
+
+
+def true(type_: str, reason: Reason, message: str = "") -> Condition:
+    return Condition(type=type_, status="True", reason=reason.value, message=message)
+
+
+def false(type_: str, reason: Reason, message: str) -> Condition:
+    return Condition(type=type_, status="False", reason=reason.value, message=message)
+
+
+def unknown(type_: str, reason: Reason, message: str) -> Condition:
+    return Condition(type=type_, status="Unknown", reason=reason.value, message=message)
+
+
+def relayed(type_: str, reason: str, message: str) -> Condition:
+    """False, with a reason that is not kvtier's to choose: of another condition, or of the API server."""
     return Condition(type=type_, status="False", reason=reason, message=message)
-
-
-def unknown(type_: str, reason: str, message: str) -> Condition:
-    return Condition(type=type_, status="Unknown", reason=reason, message=message)
 
 
 def stamp(new: list[Condition], old: list[Condition], generation: int, now: str) -> list[Condition]:

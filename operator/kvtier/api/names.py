@@ -8,6 +8,9 @@ FIELD_MANAGER = "kvtier"
 HANDOVER_MANAGER = "kvtier-handover"
 FINALIZER = "kvtier.dev/teardown"
 
+LUSTRE_DRIVER = "lustre.csi.storage.gke.io"
+"""Name of the CSI driver and of its CSIDriver object (GoogleCloudPlatform/lustre-csi-driver)."""
+
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 LABEL_POOL = "kvtier.dev/pool"
 LABEL_POOL_NAMESPACE = "kvtier.dev/pool-namespace"

@@ -3,6 +3,7 @@
 from kvtier.api import quantities
 from kvtier.api.conditions import CAPACITY_VALID, Condition, false, true
 from kvtier.api.quantities import gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.checks.candidates import control_plane
 from kvtier.data.lustre_limits import DYNAMIC, limits
@@ -14,15 +15,15 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Growth is judged against what is provisioned."""
     lustre = pool.spec.tiers.lustre
     if lustre is None:
-        return true(CAPACITY_VALID, "NotNeeded", "the pool has no Lustre tier")
+        return true(CAPACITY_VALID, Reason.NOT_NEEDED, "the pool has no Lustre tier")
     if lustre.tier is None:
         return _existing(lustre, _seen(facts))
     limit, size = limits(lustre.tier), lustre.size
     if not limit.allows(size):
         message = f"{lustre.capacity} is not possible {_where(lustre)}: {limit.explain(size)}"
-        return false(CAPACITY_VALID, "NotASize", message)
+        return false(CAPACITY_VALID, Reason.NOT_A_SIZE, message)
     return _growth(lustre, provisioned(pool, facts), facts) or true(
-        CAPACITY_VALID, "Valid", f"{lustre.capacity} {_where(lustre)}"
+        CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} {_where(lustre)}"
     )
 
 
@@ -50,20 +51,20 @@ def _existing(lustre: LustreTier, has: int | None) -> Condition:
     given = lustre.size
     if has is None:
         size = f"of {lustre.capacity}, as given by hand" if given else "that the instance has"
-        return true(CAPACITY_VALID, "Existing", f"the capacity {size}")
+        return true(CAPACITY_VALID, Reason.EXISTING, f"the capacity {size}")
     if given > has:
         return false(
             CAPACITY_VALID,
-            "LargerThanInstance",
+            Reason.LARGER_THAN_INSTANCE,
             f"lustre.capacity is {lustre.capacity}, but {lustre.instance} has {gib(has)}: set it to {gib(has)}",
         )
     if 0 < given < has:
         return true(
             CAPACITY_VALID,
-            "SmallerThanInstance",
+            Reason.SMALLER_THAN_INSTANCE,
             f"lustre.capacity is {lustre.capacity}, {lustre.instance} has {gib(has)}: set it to {gib(has)} to use all",
         )
-    return true(CAPACITY_VALID, "Existing", f"the instance has {gib(has)}")
+    return true(CAPACITY_VALID, Reason.EXISTING, f"the instance has {gib(has)}")
 
 
 def _growth(lustre: LustreTier, have: int | None, facts: Facts) -> Condition | None:
@@ -75,14 +76,14 @@ def _growth(lustre: LustreTier, have: int | None, facts: Facts) -> Condition | N
     if want < have:
         return false(
             CAPACITY_VALID,
-            "WouldShrink",
+            Reason.WOULD_SHRINK,
             f"{gib(have)} is provisioned, Lustre only grows: set it to {gib(have)}",
         )
     ceiling = limits(lustre.tier).threshold * quantities.GIB
     if have <= ceiling < want:
         return false(
             CAPACITY_VALID,
-            "AboveGrowthLimit",
+            Reason.ABOVE_GROWTH_LIMIT,
             f"an instance created at or below {gib(ceiling)} can only grow up to that: {gib(want)} needs a new pool",
         )
     return _driver_can_grow(want, facts) if lustre.provisioner == "CSI" else None
@@ -95,7 +96,7 @@ def _driver_can_grow(want: int, facts: Facts) -> Condition | None:
         return None
     return false(
         CAPACITY_VALID,
-        "ExpansionUnsupported",
+        Reason.EXPANSION_UNSUPPORTED,
         f"control plane is {running}; growing a claim of the Lustre CSI driver needs {gate}: upgrade, or create a new "
         f"pool at {gib(want)}, or one with provisioner API or Existing, whose instance grows without the driver",
     )

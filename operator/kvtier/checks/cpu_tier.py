@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from kvtier.api.conditions import CPU_TIER_FITS, Condition, false, true, unknown
 from kvtier.api.quantities import GIB, gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.candidates import candidates, names, pods_per_node
 from kvtier.engines import versions
@@ -42,23 +43,23 @@ class _Need:
 def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Every Pod has a tier of its own, which the GPUs of its engine share."""
     if pool.spec.tiers.cpu is None:
-        return true(CPU_TIER_FITS, "NotNeeded", "the pool has no CPU tier")
+        return true(CPU_TIER_FITS, Reason.NOT_NEEDED, "the pool has no CPU tier")
     unpinned = _unpinned(pool, facts)
     if unpinned is not None:
-        return false(CPU_TIER_FITS, "NotPinned", unpinned)
+        return false(CPU_TIER_FITS, Reason.NOT_PINNED, unpinned)
     rooms = _rooms(pool, facts)
     told = []
     for model in pool.spec.models:
         need = _need(pool, model)
         fault = _fault(need, rooms)
         if fault is not None:
-            return false(CPU_TIER_FITS, "TooLarge", f"model {model.name}: {fault}")
+            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"model {model.name}: {fault}")
         told.append(f"model {model.name}: {_told(need, rooms)}")
     if rooms:
-        return true(CPU_TIER_FITS, "Fits", "; ".join(told))
+        return true(CPU_TIER_FITS, Reason.FITS, "; ".join(told))
     return unknown(
         CPU_TIER_FITS,
-        "MachineTypeUnknown",
+        Reason.MACHINE_TYPE_UNKNOWN,
         f"kvtier does not know the memory of machine type {pool.spec.node_pool.machine_type!r}, and no node of the "
         f"pool tells it yet. {'; '.join(told)}",
     )

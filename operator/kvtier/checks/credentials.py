@@ -4,8 +4,11 @@ from collections.abc import Collection
 
 from kvtier.api.conditions import CREDENTIALS_PRESENT, Condition, false, true, unknown
 from kvtier.api.keys import NeededKey, needed_keys
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Facts
+
+_MISSING = {"Secret": Reason.SECRET_MISSING, "ConfigMap": Reason.CONFIG_MAP_MISSING}
 
 
 def check(pool: KVCachePool, facts: Facts) -> Condition:
@@ -18,7 +21,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         elif needed.key not in keys:
             return false(
                 CREDENTIALS_PRESENT,
-                f"{needed.kind}Missing",
+                _MISSING[needed.kind],
                 f"{needed.by}: {needed.kind} {needed.name} has no key {needed.key}. Create it with kubectl -n "
                 f"{pool.namespace} create {needed.create}",
             )
@@ -26,10 +29,10 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         kind = unread[0].kind
         return unknown(
             CREDENTIALS_PRESENT,
-            "NotReadable",
+            Reason.NOT_READABLE,
             f"{kind} {unread[0].name} could not be read: grant kvtier get on {kind.lower()}s to have it checked",
         )
-    return true(CREDENTIALS_PRESENT, "Present", "every Secret and ConfigMap that Pods need has its keys")
+    return true(CREDENTIALS_PRESENT, Reason.PRESENT, "every Secret and ConfigMap that Pods need has its keys")
 
 
 def _keys(needed: NeededKey, facts: Facts) -> Collection[str] | None:

@@ -1,6 +1,7 @@
 """EngineSupported: versions that were seen to work together, and no setting that cannot work."""
 
 from kvtier.api.conditions import ENGINE_SUPPORTED, Condition, false, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.geometry import model_geometry
 from kvtier.engines import conflicts, lmcache, versions
@@ -15,14 +16,14 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     for model in pool.spec.models:
         engine, groups = versions.facts(model), _groups(model, facts)
         if fault := _pair_fault(model, engine, groups):
-            return false(ENGINE_SUPPORTED, "PairNotSupported", f"model {model.name}: {fault}")
+            return false(ENGINE_SUPPORTED, Reason.PAIR_NOT_SUPPORTED, f"model {model.name}: {fault}")
         if fault := conflict(model, tiered):
-            return false(ENGINE_SUPPORTED, "ConflictingSettings", f"model {model.name}: {fault}")
+            return false(ENGINE_SUPPORTED, Reason.CONFLICTING_SETTINGS, f"model {model.name}: {fault}")
         if pool.spec.tiers.has_files() and (fault := conflicts.fault(model)):
-            return false(ENGINE_SUPPORTED, "NameNotUsable", f"model {model.name}: {fault}")
+            return false(ENGINE_SUPPORTED, Reason.NAME_NOT_USABLE, f"model {model.name}: {fault}")
         notes += [f"model {model.name}: {note}" for note in engine_notes(model, engine, groups)]
     known = sorted({_described(model) for model in pool.spec.models})
-    return true(ENGINE_SUPPORTED, "Supported", "; ".join([f"kvtier knows {', '.join(known)}", *notes]))
+    return true(ENGINE_SUPPORTED, Reason.SUPPORTED, "; ".join([f"kvtier knows {', '.join(known)}", *notes]))
 
 
 def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) -> list[str]:

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 from kvtier.api import identity, names, placement
 from kvtier.api.conditions import FILESYSTEM_UNIQUE, Condition, false, true, unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Facts
 from kvtier.facts.neighbours import Neighbour, created
@@ -20,7 +21,7 @@ _SHOWN = 3
 def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Of two pools on the same nodes, the elder has the name; volumes of others are only pointed at."""
     if pool.spec.tiers.lustre is None:
-        return true(FILESYSTEM_UNIQUE, "NotNeeded", "the pool has no Lustre tier")
+        return true(FILESYSTEM_UNIQUE, Reason.NOT_NEEDED, "the pool has no Lustre tier")
     rival = next((one for one in facts.neighbours if _in_the_way(pool, one)), None)
     if rival is not None:
         return _taken(pool, rival)
@@ -28,14 +29,14 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if not filesystem:
         return unknown(
             FILESYSTEM_UNIQUE,
-            "NameNotSeen",
+            Reason.NAME_NOT_SEEN,
             f"the file system name of {identity.instance(pool)} is not known before the Lustre API tells it",
         )
     foreign = _foreign(pool, facts, filesystem)
     if foreign:
         return _pointed_at(filesystem, foreign)
     message = f"no other volume on these nodes has file system name {filesystem}"
-    return true(FILESYSTEM_UNIQUE, "Unique", message)
+    return true(FILESYSTEM_UNIQUE, Reason.UNIQUE, message)
 
 
 def _filesystem(pool: KVCachePool, facts: Facts) -> str:
@@ -69,13 +70,13 @@ def _taken(pool: KVCachePool, rival: Neighbour) -> Condition:
     if rival.instance and rival.instance == identity.instance(pool):
         return false(
             FILESYSTEM_UNIQUE,
-            "InstanceShared",
+            Reason.INSTANCE_SHARED,
             f"pool {name}, which was there first, uses {rival.instance} on the same nodes, and a node mounts one "
             f"volume of an instance: add these models to that pool, or {apart}",
         )
     return false(
         FILESYSTEM_UNIQUE,
-        "FilesystemNameTaken",
+        Reason.FILESYSTEM_NAME_TAKEN,
         f"pool {name}, which was there first, has file system name {rival.filesystem} on the same nodes, and a node "
         f"mounts one file system of a name: make this pool anew with another lustre.filesystem, or {apart}",
     )
@@ -100,7 +101,7 @@ def _pointed_at(filesystem: str, foreign: list[Volume]) -> Condition:
     named = ", ".join(sorted(_described(volume) for volume in foreign)[:_SHOWN])
     return unknown(
         FILESYSTEM_UNIQUE,
-        "ForeignVolume",
+        Reason.FOREIGN_VOLUME,
         f"{named} has file system name {filesystem} too, and a node mounts one file system of a name: keep the Pods "
         "that use it off this pool's nodes, or make this pool anew with another lustre.filesystem",
     )

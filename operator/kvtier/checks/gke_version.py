@@ -2,6 +2,7 @@
 
 from kvtier.api.conditions import GKE_VERSION_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.checks.candidates import candidates, control_plane, names
 from kvtier.facts import versions
@@ -14,19 +15,21 @@ _SMALL = 18_000 * GIB
 def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Versions against the gates of `data/gke_versions.yaml`; only Lustre has any."""
     if pool.spec.tiers.lustre is None:
-        return true(GKE_VERSION_SUPPORTED, "NoGate", "the pool uses nothing that needs a certain GKE version")
+        return true(
+            GKE_VERSION_SUPPORTED, Reason.NO_GATE, "the pool uses nothing that needs a certain GKE version"
+        )
     running = control_plane(facts)
     if running is None:
         return unknown(
             GKE_VERSION_SUPPORTED,
-            "VersionNotRecognised",
+            Reason.VERSION_NOT_RECOGNISED,
             f"the API server reports version {facts.cluster.version!r}, which is not a GKE version such as "
             "1.35.0-gke.2331000, so the gates of the Lustre CSI driver cannot be checked",
         )
     return (
         _control_plane(pool, running)
         or _nodes(candidates(pool, facts))
-        or true(GKE_VERSION_SUPPORTED, "Supported", f"control plane {running}")
+        or true(GKE_VERSION_SUPPORTED, Reason.SUPPORTED, f"control plane {running}")
     )
 
 
@@ -39,7 +42,7 @@ def _control_plane(pool: KVCachePool, running: GKEVersion) -> Condition | None:
         if running < gate:
             return false(
                 GKE_VERSION_SUPPORTED,
-                "ControlPlaneTooOld",
+                Reason.CONTROL_PLANE_TOO_OLD,
                 f"control plane is {running}; {what} needs {gate}: upgrade with "
                 "gcloud container clusters upgrade CLUSTER --master",
             )
@@ -65,14 +68,14 @@ def _nodes(nodes: list[Node]) -> Condition | None:
         gate = _node_gate(old[0])
         return false(
             GKE_VERSION_SUPPORTED,
-            "NodesTooOld",
+            Reason.NODES_TOO_OLD,
             f"{names(old)} run {old[0].kubelet_version} ({old[0].architecture}); the Lustre CSI driver needs {gate} "
             "there: upgrade the node pool with gcloud container clusters upgrade CLUSTER --node-pool POOL",
         )
     if unread:
         return unknown(
             GKE_VERSION_SUPPORTED,
-            "NodeVersionNotRecognised",
+            Reason.NODE_VERSION_NOT_RECOGNISED,
             f"{names(unread)} report version {unread[0].kubelet_version!r}, which is not a GKE version",
         )
     return None

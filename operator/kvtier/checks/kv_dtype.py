@@ -1,6 +1,7 @@
 """KVCacheDtypeSupported: the engine's version, the GPU and the model take the type of the cache."""
 
 from kvtier.api.conditions import KV_CACHE_DTYPE_SUPPORTED, Condition, false, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data.vllm_flags import given
 from kvtier.engines import versions
@@ -18,16 +19,16 @@ _SCALED = ("fp8", "quark", "modelopt", "modelopt_fp4")
 def check(pool: KVCachePool, facts: Facts) -> Condition:
     """True where something is not known, and said: it is vLLM itself that refuses what it cannot do."""
     if all(model.kv_cache_dtype == "auto" for model in pool.spec.models):
-        return true(KV_CACHE_DTYPE_SUPPORTED, "NotNeeded", "every cache has the type of its model")
+        return true(KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_NEEDED, "every cache has the type of its model")
     accelerator, doubts = pool.spec.node_pool.accelerator.type, []
     for model in pool.spec.models:
         traits = _traits(model, facts)
         fault = _version_fault(model) or verdict(model.kv_cache_dtype, accelerator, traits)
         if fault:
-            return false(KV_CACHE_DTYPE_SUPPORTED, "NotSupported", f"model {model.name}: {fault}")
+            return false(KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_SUPPORTED, f"model {model.name}: {fault}")
         doubts += [f"model {model.name}: {doubt}" for doubt in _doubts(model, accelerator, traits)]
     told = "; ".join([f"nothing is known against it on {accelerator}", *doubts])
-    return true(KV_CACHE_DTYPE_SUPPORTED, "Supported", told)
+    return true(KV_CACHE_DTYPE_SUPPORTED, Reason.SUPPORTED, told)
 
 
 def _version_fault(model: ServedModel) -> str | None:

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 
 from kvtier.api.conditions import LOCAL_SSD_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB, gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates, pods_per_node
 from kvtier.data import table
@@ -22,25 +23,25 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Pods of one node share its disks, so their capacities add up."""
     tier, nodes = pool.spec.tiers.local_ssd, pool.spec.node_pool
     if tier is None:
-        return true(LOCAL_SSD_SUPPORTED, "NotNeeded", "the pool has no Local SSD tier")
+        return true(LOCAL_SSD_SUPPORTED, Reason.NOT_NEEDED, "the pool has no Local SSD tier")
     disks = _disks(nodes.machine_type, nodes.local_ssd_count)
     if disks is None:
         return unknown(
             LOCAL_SSD_SUPPORTED,
-            "MachineTypeUnknown",
+            Reason.MACHINE_TYPE_UNKNOWN,
             f"kvtier has no Local SSD figures for machine type {nodes.machine_type!r}: set nodePool.localSSDCount",
         )
     if disks.count == 0:
         remedy = "choose" if disks.fixed else "set nodePool.localSSDCount, choose"
         return false(
             LOCAL_SSD_SUPPORTED,
-            "NoLocalSSD",
+            Reason.NO_LOCAL_SSD,
             f"{nodes.machine_type} comes without Local SSD: {remedy} another machine type, or remove tiers.localSSD",
         )
     if disks.fixed and nodes.local_ssd_count not in (None, disks.count):
         return false(
             LOCAL_SSD_SUPPORTED,
-            "FixedDiskCount",
+            Reason.FIXED_DISK_COUNT,
             f"{nodes.machine_type} always has {disks.count} Local SSDs: leave nodePool.localSSDCount out",
         )
     return _room(pool, *_allocatable(pool, facts, disks.count))
@@ -57,10 +58,10 @@ def _room(pool: KVCachePool, allocatable: int, whose: str) -> Condition:
         most = max(allocatable - beside, 0) // pods // GIB * GIB
         return false(
             LOCAL_SSD_SUPPORTED,
-            "TooLarge",
+            Reason.TOO_LARGE,
             f"{wants} are more than the {gib(allocatable)} that {whose}: at most {gib(most)} per Pod",
         )
-    return true(LOCAL_SSD_SUPPORTED, "Fits", f"{wants} fit into the {gib(allocatable)} that {whose}")
+    return true(LOCAL_SSD_SUPPORTED, Reason.FITS, f"{wants} fit into the {gib(allocatable)} that {whose}")
 
 
 def _allocatable(pool: KVCachePool, facts: Facts, disks: int) -> tuple[int, str]:

@@ -3,6 +3,7 @@
 import math
 
 from kvtier.api.conditions import MODEL_CONFIG_VALID, Condition, false, true, unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.geometry import model_geometry
 from kvtier.data.vllm_flags import given
@@ -16,16 +17,16 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     documents = {model.name: model_document(model, facts.config_maps) for model in pool.spec.models}
     for name, document in documents.items():
         if document.fault:
-            return false(MODEL_CONFIG_VALID, "NotUsable", f"model {name}: {document.fault}")
+            return false(MODEL_CONFIG_VALID, Reason.NOT_USABLE, f"model {name}: {document.fault}")
     unread = [model for model in pool.spec.models if documents[model.name].unread]
     if unread:
         return unknown(
             MODEL_CONFIG_VALID,
-            "NotReadable",
+            Reason.NOT_READABLE,
             f"model {unread[0].name}: its ConfigMap could not be read: grant kvtier get on configmaps",
         )
     told = {model.name: _size(model, facts) for model in pool.spec.models}
-    reason = "NotKnown" if None in told.values() else "Known"
+    reason = Reason.NOT_KNOWN if None in told.values() else Reason.KNOWN
     said = (
         f"model {model.name}: {told[model.name] or _unknown(model, documents[model.name])}"
         for model in pool.spec.models

@@ -3,6 +3,7 @@
 import re
 
 from kvtier.api.conditions import NETWORK_MATCHED, Condition, false, true, unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Facts
 
@@ -13,16 +14,16 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Compares the full network names: only the GKE API knows the cluster's, the Lustre API an existing instance's."""
     lustre = pool.spec.tiers.lustre
     if lustre is None:
-        return true(NETWORK_MATCHED, "NotNeeded", "the pool has no Lustre tier")
+        return true(NETWORK_MATCHED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
     if facts.gke is None:
         return unknown(
             NETWORK_MATCHED,
-            "ClusterNotGiven",
+            Reason.CLUSTER_NOT_GIVEN,
             "nodes do not tell their VPC network: set spec.cluster to let kvtier ask the GKE API",
         )
     if facts.gke.error or not facts.gke.network:
         return unknown(
-            NETWORK_MATCHED, "GKEUnreachable", facts.gke.error or "the GKE API did not name a network"
+            NETWORK_MATCHED, Reason.GKE_UNREACHABLE, facts.gke.error or "the GKE API did not name a network"
         )
     network = lustre.network or _existing(facts)
     if not network:
@@ -38,7 +39,9 @@ def _existing(facts: Facts) -> str:
 def _unseen(instance: str, facts: Facts) -> Condition:
     error = facts.lustre.error if facts.lustre else None
     return unknown(
-        NETWORK_MATCHED, "InstanceNotSeen", error or f"the Lustre API does not tell the network of {instance}"
+        NETWORK_MATCHED,
+        Reason.INSTANCE_NOT_SEEN,
+        error or f"the Lustre API does not tell the network of {instance}",
     )
 
 
@@ -48,13 +51,13 @@ def _compare(wanted: str, actual: str, subject: str) -> Condition:
         api, named = ("Lustre", wanted) if theirs else ("GKE", actual)
         return unknown(
             NETWORK_MATCHED,
-            "NetworkNotRecognised",
+            Reason.NETWORK_NOT_RECOGNISED,
             f"the {api} API names the network {named!r}, which is not projects/PROJECT/global/networks/NETWORK",
         )
     if mine["name"] != theirs["name"]:
         return _other(wanted, actual, subject)
     if mine["project"] == theirs["project"]:
-        return true(NETWORK_MATCHED, "SameNetwork", f"cluster and Lustre are in {actual}")
+        return true(NETWORK_MATCHED, Reason.SAME_NETWORK, f"cluster and Lustre are in {actual}")
     numbers = [one for one in (mine["project"], theirs["project"]) if one.isdigit()]
     if len(numbers) == 1:
         return _by_number(wanted, actual, subject, numbers[0])
@@ -64,7 +67,7 @@ def _compare(wanted: str, actual: str, subject: str) -> Condition:
 def _by_number(wanted: str, actual: str, subject: str, number: str) -> Condition:
     return unknown(
         NETWORK_MATCHED,
-        "ProjectNumber",
+        Reason.PROJECT_NUMBER,
         f"the cluster is in {actual}, {subject} {wanted}: one names its project by number, so they cannot "
         f"be compared; gcloud projects describe {number} --format='value(projectId)' tells",
     )
@@ -73,7 +76,7 @@ def _by_number(wanted: str, actual: str, subject: str, number: str) -> Condition
 def _other(wanted: str, actual: str, subject: str) -> Condition:
     return false(
         NETWORK_MATCHED,
-        "OtherNetwork",
+        Reason.OTHER_NETWORK,
         f"the cluster is in {actual}, {subject} {wanted}: nodes could not reach the instance; "
         "peered networks do not count",
     )

@@ -1,6 +1,7 @@
 """PortMatched: nodes speak to Lustre at the port at which the instance listens."""
 
 from kvtier.api.conditions import PORT_MATCHED, Condition, false, true, unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates, control_plane
 from kvtier.facts import versions
@@ -19,7 +20,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """
     lustre = pool.spec.tiers.lustre
     if lustre is None:
-        return true(PORT_MATCHED, "NotNeeded", "the pool has no Lustre tier")
+        return true(PORT_MATCHED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
     nodes = facts.gke.legacy_port if facts.gke else None
     if lustre.provisioner == "CSI":
         return _made(pool, facts, nodes, legacy=bool(nodes))
@@ -29,7 +30,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if instance is None:
         return unknown(
             PORT_MATCHED,
-            "InstanceNotSeen",
+            Reason.INSTANCE_NOT_SEEN,
             f"whether {lustre.instance} listens at 988 or 6988 is told by the Lustre API only",
         )
     if nodes is None:
@@ -44,7 +45,7 @@ def _made(pool: KVCachePool, facts: Facts, nodes: bool | None, *, legacy: bool) 
     if old := _too_old(pool, facts):
         return _unseen(facts, legacy, f"nodes older than {_gate()} ({old}) need {_LEGACY}; ")
     return true(
-        PORT_MATCHED, "Made", "the instance is made for the port at which GKE's nodes speak to Lustre"
+        PORT_MATCHED, Reason.MADE, "the instance is made for the port at which GKE's nodes speak to Lustre"
     )
 
 
@@ -52,7 +53,7 @@ def _unseen(facts: Facts, legacy: bool, why: str = "") -> Condition:
     cause = (facts.gke.error if facts.gke else None) or "set spec.cluster to let kvtier ask the GKE API"
     return unknown(
         PORT_MATCHED,
-        "ClusterNotSeen",
+        Reason.CLUSTER_NOT_SEEN,
         f"the instance listens at {_PORTS[legacy]}; {why}whether the nodes speak to that port cannot be seen: {cause}",
     )
 
@@ -64,17 +65,17 @@ def _compared(pool: KVCachePool, facts: Facts, nodes: bool, legacy: bool) -> Con
     if old:
         return false(
             PORT_MATCHED,
-            "PortNeedsVersion",
+            Reason.PORT_NEEDS_VERSION,
             f"nodes at {old} cannot speak to Lustre at 988, where GKE's metadata server is; that needs {_gate()}: "
             f"upgrade, or gcloud container clusters update CLUSTER {_LEGACY} for instances at 6988",
         )
-    return true(PORT_MATCHED, "Matched", f"nodes and instance speak at {_PORTS[legacy]}")
+    return true(PORT_MATCHED, Reason.MATCHED, f"nodes and instance speak at {_PORTS[legacy]}")
 
 
 def _legacy_instance() -> Condition:
     return false(
         PORT_MATCHED,
-        "LegacyInstance",
+        Reason.LEGACY_INSTANCE,
         "the instance listens at 6988 (made with gke-support-enabled), the nodes speak at 988: "
         f"gcloud container clusters update CLUSTER {_LEGACY} and upgrade the node pools, or use an instance that was "
         "made without gke-support-enabled",
@@ -84,7 +85,7 @@ def _legacy_instance() -> Condition:
 def _legacy_cluster() -> Condition:
     return false(
         PORT_MATCHED,
-        "LegacyCluster",
+        Reason.LEGACY_CLUSTER,
         f"the nodes speak to Lustre at 6988 ({_LEGACY}), the instance listens at 988: "
         "take enableLegacyLustrePort out of the cluster's Lustre CSI add-on and upgrade the node pools, or use an "
         "instance that was made with gke-support-enabled",

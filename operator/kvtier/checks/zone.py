@@ -2,6 +2,7 @@
 
 from kvtier.api.conditions import ZONE_MATCHED, Condition, false, true
 from kvtier.api.placement import fitting, zones
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates
 from kvtier.facts.model import Facts
@@ -11,12 +12,12 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     """Lustre volumes carry no node affinity, so nothing else would keep Pods near their instance."""
     lustre = pool.spec.tiers.lustre
     if lustre is None:
-        return true(ZONE_MATCHED, "NotNeeded", "the pool has no Lustre tier")
+        return true(ZONE_MATCHED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
     allowed = zones(pool)
     if lustre.located not in allowed:
         return false(
             ZONE_MATCHED,
-            "ZoneMismatch",
+            Reason.ZONE_MISMATCH,
             f"nodePool.zones is {', '.join(allowed)}, the Lustre instance is in {lustre.located}: add that zone",
         )
     fits = fitting(pool, any_zone=True)
@@ -25,7 +26,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     if elsewhere and not on_demand and not candidates(pool, facts):
         return false(
             ZONE_MATCHED,
-            "NoNodeInZone",
+            Reason.NO_NODE_IN_ZONE,
             f"nodes that match nodePool are in {', '.join(elsewhere)}, none is in {', '.join(allowed)}",
         )
-    return true(ZONE_MATCHED, "Matched", f"engines run in {', '.join(allowed)}")
+    return true(ZONE_MATCHED, Reason.MATCHED, f"engines run in {', '.join(allowed)}")

@@ -4,6 +4,7 @@ import logging
 from collections.abc import Mapping
 from typing import Any
 
+from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import (
     ANNOTATION_APPLIED,
     ANNOTATION_POOL,
@@ -14,7 +15,7 @@ from kvtier.api.names import (
     LABEL_POOL_NAMESPACE,
 )
 from kvtier.control.store import Store
-from kvtier.kube.client import BY_KIND, ApiError, KubeClient, Object, Resource
+from kvtier.kube.client import BY_KIND, ApiError, KubeClient
 from kvtier.plan.model import Failure, Manifest, Plan, Ref
 
 _KEYS = ("name", "mountPath", "type", "key")

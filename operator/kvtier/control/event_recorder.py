@@ -2,9 +2,10 @@
 
 import logging
 
+from kvtier.api.kinds import EVENT
 from kvtier.api.names import derive
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
-from kvtier.kube.client import EVENT, ApiError, KubeClient
+from kvtier.kube.client import ApiError, KubeClient
 from kvtier.plan.events import PoolEvent
 
 logger = logging.getLogger(__name__)

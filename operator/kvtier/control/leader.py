@@ -12,7 +12,8 @@ from contextlib import suppress
 from datetime import UTC, datetime
 from typing import Any
 
-from kvtier.kube.client import LEASE, ApiError, KubeClient, Object
+from kvtier.api.kinds import LEASE, Object
+from kvtier.kube.client import ApiError, KubeClient
 
 logger = logging.getLogger(__name__)
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 import kopf
 
+from kvtier.api.kinds import POOL
 from kvtier.control import watch
 from kvtier.control.leader import Election
 from kvtier.control.queue import WorkQueue
@@ -20,7 +21,7 @@ from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.kube.aio import AioClient, connect
-from kvtier.kube.client import POOL, ApiError
+from kvtier.kube.client import ApiError
 
 _THRESHOLDS = (50_000, 20, 50)
 

@@ -8,7 +8,9 @@ from typing import Any
 from pydantic import ValidationError
 
 from kvtier.api.conditions import READY, false, stamp
+from kvtier.api.kinds import POOL, Object
 from kvtier.api.names import FINALIZER
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
 from kvtier.control import event_recorder
 from kvtier.control.applier import Applier
@@ -18,7 +20,7 @@ from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
-from kvtier.kube.client import POOL, KubeClient, Object
+from kvtier.kube.client import KubeClient
 from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
@@ -128,7 +130,7 @@ class Reconciler:
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
         condition = false(
-            READY, "InvalidSpec", f"{where}: {problem['msg']}; nothing is changed until it is corrected"
+            READY, Reason.INVALID_SPEC, f"{where}: {problem['msg']}; nothing is changed until it is corrected"
         )
         now = self._clock()
         status = PoolStatus(

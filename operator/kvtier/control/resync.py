@@ -4,10 +4,11 @@ import asyncio
 import logging
 import time
 
+from kvtier.api.kinds import POOL, VOLUME, Object, Resource
 from kvtier.api.names import LABEL_MANAGED_BY
 from kvtier.control.queue import WorkQueue
 from kvtier.control.store import Key, Store
-from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, VOLUME, ApiError, KubeClient, Object, Resource
+from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, ApiError, KubeClient
 
 logger = logging.getLogger(__name__)
 

@@ -4,13 +4,13 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Generic, NamedTuple, TypeVar
 
+from kvtier.api.kinds import POOL, VOLUME, Object
 from kvtier.api.names import ANNOTATION_POOL, LABEL_POOL, LABEL_POOL_NAMESPACE, label_value
 from kvtier.facts import cluster
 from kvtier.facts.model import Cluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
-from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volume, Volumes, volume
-from kvtier.kube.client import CHILDREN, POOL, VOLUME
+from kvtier.kube.client import CHILDREN
 
 
 class Place(NamedTuple):

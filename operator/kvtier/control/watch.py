@@ -11,10 +11,11 @@ from typing import Any
 import kopf
 from kubernetes.aio.client.api_client import ApiClient
 
+from kvtier.api.kinds import POOL, VOLUME, Resource
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
 from kvtier.control.store import Key, Store
-from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, POOL, VOLUME, Resource
+from kvtier.kube.client import CHILDREN, CLUSTER_FACTS
 
 
 class NoDiffs(kopf.DiffBaseStorage):

@@ -3,8 +3,9 @@
 from collections.abc import Iterable
 
 from kvtier.api import quantities
+from kvtier.api.kinds import Object
+from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.facts.model import Cluster, Node
-from kvtier.facts.objects import LUSTRE_DRIVER, Object
 
 
 def node(obj: Object) -> Node:

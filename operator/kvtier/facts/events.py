@@ -6,11 +6,11 @@ from datetime import UTC, datetime
 from typing import Any
 
 from kvtier.api import quantities
+from kvtier.api.kinds import EVENT, POD, Object, Resource
 from kvtier.api.names import LABEL_POOL, label_value
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Event, Observed
-from kvtier.facts.objects import Object
-from kvtier.kube.client import EVENT, POD, ApiError, KubeClient, Resource
+from kvtier.kube.client import ApiError, KubeClient
 
 _COMBINED = "(combined from similar events): "
 """How client-go (tools/record/events_cache.go) marks an Event that stands for several messages."""

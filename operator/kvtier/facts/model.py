@@ -3,9 +3,9 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
+from kvtier.api.kinds import Object
 from kvtier.api.placement import CONFIDENTIAL, ZONE
 from kvtier.facts.neighbours import Neighbour
-from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volumes
 
 

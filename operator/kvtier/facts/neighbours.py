@@ -7,8 +7,8 @@ from dataclasses import dataclass, field, replace
 from pydantic import ValidationError
 
 from kvtier.api import identity, placement
+from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.objects import Object
 
 Name = tuple[str, str]
 """Namespace and name of a pool."""

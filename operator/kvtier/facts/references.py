@@ -4,9 +4,10 @@ from collections import defaultdict
 from typing import Any
 
 from kvtier.api.keys import needed_keys
+from kvtier.api.kinds import CONFIG_MAP, SECRET, Resource
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import ConfigMaps, Secrets
-from kvtier.kube.client import CONFIG_MAP, SECRET, ApiError, KubeClient, Resource
+from kvtier.kube.client import ApiError, KubeClient
 
 
 async def _data(client: KubeClient, resource: Resource, namespace: str, name: str) -> dict[str, Any] | None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pydantic import ValidationError
 
 from kvtier.api import identity, names
+from kvtier.api.kinds import POOL, VOLUME, Object
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts import references
 from kvtier.facts.cluster import Parts
@@ -12,9 +13,8 @@ from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Cluster, Facts
 from kvtier.facts.neighbours import Neighbourhood, neighbour, parsed
-from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volumes, volume
-from kvtier.kube.client import CLUSTER_FACTS, POOL, VOLUME, KubeClient
+from kvtier.kube.client import CLUSTER_FACTS, KubeClient
 
 
 async def read(

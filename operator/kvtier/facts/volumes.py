@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TypeVar
 
 from kvtier.api import quantities
-from kvtier.facts.objects import LUSTRE_DRIVER, Object
+from kvtier.api.kinds import Object
+from kvtier.api.names import LUSTRE_DRIVER
 
 _K = TypeVar("_K")
 

@@ -13,8 +13,9 @@ from kubernetes.aio.client.api_client import ApiClient
 from kubernetes.aio.client.configuration import Configuration
 
 from kvtier import __version__
+from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
-from kvtier.kube.client import ApiError, Object, Resource
+from kvtier.kube.client import ApiError
 
 _APPLY = {"Content-Type": "application/apply-patch+yaml"}
 _METADATA = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}

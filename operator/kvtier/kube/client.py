@@ -1,60 +1,27 @@
-"""What kvtier asks of a Kubernetes client, and the resources that it knows."""
+"""What kvtier asks of a Kubernetes client, and the resources that it asks for."""
 
-from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Protocol
 
+from kvtier.api import kinds
+from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
-from kvtier.api.v1alpha1 import GROUP, KIND, PLURAL, VERSION
 
-Object = Mapping[str, Any]
+CHILDREN = tuple(child.resource for child in kinds.CHILD_KINDS if child.resource != kinds.VOLUME)
+"""Children that are listed and watched by label. Volumes are not: the driver's own carry no label of kvtier's."""
 
-
-@dataclass(frozen=True)
-class Resource:
-    """One kind of object, and where the API server serves it."""
-
-    group: str
-    version: str
-    plural: str
-    kind: str
-    namespaced: bool
-
-    @property
-    def api_version(self) -> str:
-        return f"{self.group}/{self.version}" if self.group else self.version
-
-    def path(self, namespace: str | None = None, name: str | None = None) -> str:
-        """URL path of a collection or an object; without a namespace, the collection of all namespaces."""
-        root = f"/apis/{self.group}/{self.version}" if self.group else f"/api/{self.version}"
-        scope = f"/namespaces/{namespace}" if self.namespaced and namespace else ""
-        return f"{root}{scope}/{self.plural}" + (f"/{name}" if name else "")
-
-
-POOL = Resource(GROUP, VERSION, PLURAL, KIND, namespaced=True)
-CHILDREN = (
-    Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False),
-    Resource("", "v1", "persistentvolumeclaims", "PersistentVolumeClaim", namespaced=True),
-    Resource("cloud.google.com", "v1", "computeclasses", "ComputeClass", namespaced=False),
-    Resource("apps", "v1", "deployments", "Deployment", namespaced=True),
-    Resource("", "v1", "services", "Service", namespaced=True),
-    Resource("batch", "v1", "jobs", "Job", namespaced=True),
-)
-VOLUME = Resource("", "v1", "persistentvolumes", "PersistentVolume", namespaced=False)
-"""Watched whole, because the driver's own volumes carry no label of kvtier's."""
-
-CLUSTER_FACTS = (
-    Resource("", "v1", "nodes", "Node", namespaced=False),
-    Resource("storage.k8s.io", "v1", "csinodes", "CSINode", namespaced=False),
-    Resource("storage.k8s.io", "v1", "csidrivers", "CSIDriver", namespaced=False),
-)
-SECRET = Resource("", "v1", "secrets", "Secret", namespaced=True)
-CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
-LEASE = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
-EVENT = Resource("", "v1", "events", "Event", namespaced=True)
-POD = Resource("", "v1", "pods", "Pod", namespaced=True)
-_OTHERS = (SECRET, CONFIG_MAP, EVENT, VOLUME)
-BY_KIND = {resource.kind: resource for resource in (POOL, *CHILDREN, *CLUSTER_FACTS, *_OTHERS)}
+CLUSTER_FACTS = (kinds.NODE, kinds.CSI_NODE, kinds.CSI_DRIVER)
+BY_KIND = {
+    resource.kind: resource
+    for resource in (
+        kinds.POOL,
+        *CHILDREN,
+        *CLUSTER_FACTS,
+        kinds.SECRET,
+        kinds.CONFIG_MAP,
+        kinds.EVENT,
+        kinds.VOLUME,
+    )
+}
 
 
 class ApiError(Exception):

@@ -3,16 +3,8 @@
 from dataclasses import dataclass
 from typing import Literal
 
-from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, READY, STORAGE_READY, Condition
+from kvtier.api.conditions import READY, find
 from kvtier.api.v1alpha1 import PoolStatus
-
-COPY_FAILURES = ("ImportFailed", "ExportFailed", "InvalidSchedule")
-"""Reasons of CloudStorageSynced about which somebody has to do something."""
-
-RESIZE_FAILED = "ResizeFailed"
-"""Reason of StorageReady while the shared tier does not get the size that the spec wants."""
-
-_TOLD = {CLOUD_STORAGE_SYNCED: COPY_FAILURES, STORAGE_READY: (RESIZE_FAILED,)}
 
 
 @dataclass(frozen=True)
@@ -29,12 +21,11 @@ def status_events(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
 
     And one when something fails that leaves it ready: a copy, a growth. Progress is in the status and gets none.
     """
-    failures = (notice for type_ in _TOLD for notice in _failures(old, new, type_))
-    return [*_readiness(old, new), *failures]
+    return [*_readiness(old, new), *_failures(old, new)]
 
 
 def _readiness(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
-    before, after = _condition(old, READY), _condition(new, READY)
+    before, after = find(old.conditions, READY), find(new.conditions, READY)
     if after is None or (before and (before.status, before.reason) == (after.status, after.reason)):
         return []
     if after.status == "True":
@@ -44,13 +35,11 @@ def _readiness(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
     return []
 
 
-def _failures(old: PoolStatus, new: PoolStatus, type_: str) -> list[PoolEvent]:
-    """What is tried again keeps its reason until it succeeds, so each failure is told of once."""
-    before, after = _condition(old, type_), _condition(new, type_)
-    if after is None or after.reason not in _TOLD[type_] or (before and before.reason == after.reason):
-        return []
-    return [PoolEvent("Warning", after.reason, after.message)]
-
-
-def _condition(status: PoolStatus, type_: str) -> Condition | None:
-    return next((condition for condition in status.conditions if condition.type == type_), None)
+def _failures(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
+    """What is tried again keeps its reason until it succeeds, so each failure is one Event."""
+    before = {condition.type: condition.reason for condition in old.conditions}
+    return [
+        PoolEvent("Warning", condition.reason, condition.message)
+        for condition in new.conditions
+        if condition.deserves_event and before.get(condition.type) != condition.reason
+    ]

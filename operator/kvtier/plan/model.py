@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kvtier.api.conditions import Condition
+from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
-from kvtier.facts.objects import Object
 from kvtier.plan.events import PoolEvent
 
 Manifest = dict[str, Any]

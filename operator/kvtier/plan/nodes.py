@@ -2,6 +2,7 @@
 
 from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.candidates import candidates
 from kvtier.data import table
@@ -11,7 +12,7 @@ from kvtier.plan.gates import NODES, blockers
 from kvtier.plan.model import Checks, Manifest, Part
 from kvtier.plan.pod_events import capacity_unavailable
 
-_COMING = ("Creating", "CapacityUnavailable")
+_COMING = (Reason.CREATING, Reason.CAPACITY_UNAVAILABLE)
 
 
 def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
@@ -25,7 +26,7 @@ def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
             (
                 false(
                     NODE_POOL_READY,
-                    "ComputeClassNotServed",
+                    Reason.COMPUTE_CLASS_NOT_SERVED,
                     "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
                     "nodePool.provisioner Existing elsewhere",
                 ),
@@ -34,12 +35,13 @@ def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
     live = observed.child("ComputeClass", placement.compute_class(pool))
     if blockers(checks, NODES, pool.spec.strict) and live is None:
         return Part(
-            (), (false(NODE_POOL_READY, "PrerequisitesNotMet", "the machine type does not fit the pool"),)
+            (),
+            (false(NODE_POOL_READY, Reason.PREREQUISITES_NOT_MET, "the machine type does not fit the pool"),),
         )
     condition = (
         unavailable or _ready_nodes(pool, observed)
         if live
-        else false(NODE_POOL_READY, "Creating", "the ComputeClass is being made")
+        else false(NODE_POOL_READY, Reason.CREATING, "the ComputeClass is being made")
     )
     return Part((_compute_class(pool),), (condition,))
 
@@ -78,19 +80,21 @@ def _ready_nodes(pool: KVCachePool, observed: Observed) -> Condition:
     ready = sum(node.ready for node in nodes)
     if not nodes:
         return true(
-            NODE_POOL_READY, "OnDemand", "no node yet: GKE makes nodes when a Pod asks for the ComputeClass"
+            NODE_POOL_READY,
+            Reason.ON_DEMAND,
+            "no node yet: GKE makes nodes when a Pod asks for the ComputeClass",
         )
-    return true(NODE_POOL_READY, "NodesReady", f"{ready} of {len(nodes)} nodes ready")
+    return true(NODE_POOL_READY, Reason.NODES_READY, f"{ready} of {len(nodes)} nodes ready")
 
 
 def _existing(pool: KVCachePool, observed: Observed) -> Condition:
     condition = _ready_nodes(pool, observed)
-    if condition.reason == "NodesReady":
+    if condition.reason == Reason.NODES_READY:
         return condition
     wanted = ", ".join(f"{key}={value}" for key, value in placement.node_selector(pool).items())
     zones = placement.zones(pool)
     return false(
         NODE_POOL_READY,
-        "NoMatchingNode",
+        Reason.NO_MATCHING_NODE,
         f"no node has {wanted}" + (f" in {', '.join(zones)}" if zones else ""),
     )

@@ -1,6 +1,7 @@
 """The planner: `plan(pool, observed, now)` is the whole decision, without I/O, clock or chance."""
 
 from kvtier.api.conditions import EVICTION_HEALTHY, READY, Condition, stamp, unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.checks import run
 from kvtier.facts.model import Facts, Observed
@@ -103,7 +104,7 @@ def _eviction(pool: KVCachePool) -> list[Condition]:
     if tiers.object_storage:
         left.append("old objects go by a lifecycle rule of the bucket, or not at all")
     message = f"kvtier does not evict yet: {'; '.join(left)}"
-    return [unknown(EVICTION_HEALTHY, "NotManaged", message)] if left else []
+    return [unknown(EVICTION_HEALTHY, Reason.NOT_MANAGED, message)] if left else []
 
 
 def _was_ready(pool: KVCachePool) -> bool:

@@ -4,6 +4,7 @@ import re
 
 from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Event, Observed
 from kvtier.plan.lustre.csi_errors import mount_hint
@@ -37,7 +38,7 @@ def capacity_unavailable(pool: KVCachePool, observed: Observed) -> Condition | N
     where = f" in {zones}" if zones else ""
     why = ", ".join(reasons)[:_LONGEST]
     message = f"GKE cannot add a node{where}: {why}. It tries again by itself; {_advice(pool, why)}"
-    return false(NODE_POOL_READY, "CapacityUnavailable", message)
+    return false(NODE_POOL_READY, Reason.CAPACITY_UNAVAILABLE, message)
 
 
 def _scale_up_failures(event: Event) -> list[str]:

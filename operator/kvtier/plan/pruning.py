@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 
 from kvtier.api import placement
+from kvtier.api.kinds import Object
 from kvtier.api.names import ANNOTATION_POOL
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
-from kvtier.facts.objects import Object
 from kvtier.plan.children import model_name
 from kvtier.plan.lustre.storage import storage_names
 from kvtier.plan.model import Ref, to_delete

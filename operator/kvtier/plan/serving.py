@@ -3,11 +3,12 @@
 from typing import Any
 
 from kvtier.api.conditions import MODELS_READY, Condition, false, true
+from kvtier.api.kinds import Object
 from kvtier.api.names import ANNOTATION_APPLIED
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel
 from kvtier.engines.arguments import PORT
 from kvtier.facts.model import Observed
-from kvtier.facts.objects import Object
 from kvtier.plan.children import child, model_name, mounts_lustre, owner, selector
 from kvtier.plan.engine_pods import deployment
 from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
@@ -37,7 +38,7 @@ def replica_handover(wanted: Manifest, observed: Observed) -> tuple[Manifest, ..
 
 
 _FAILURES = {"Progressing": "False", "ReplicaFailure": "True"}
-_AWAITING = ("Starting", "NotProgressing")
+_AWAITING = (Reason.STARTING, Reason.NOT_PROGRESSING)
 _LOOK_SECONDS = 20.0
 """How often Events about Pods are read while some are missing: no watch tells of them."""
 
@@ -136,10 +137,10 @@ def _explained(condition: Condition, pool: KVCachePool, observed: Observed) -> C
 def _condition(models: tuple[ModelStatus, ...], waits: list[str], stuck: list[str]) -> Condition:
     missing = [model for model in models if model.service is None or model.ready_replicas < model.replicas]
     if waits and any(model.service is None for model in models):
-        return false(MODELS_READY, "Waiting", f"engines are not started while {', '.join(waits)}")
+        return false(MODELS_READY, Reason.WAITING, f"engines are not started while {', '.join(waits)}")
     if missing and stuck:
-        return false(MODELS_READY, "NotProgressing", "; ".join(stuck))
+        return false(MODELS_READY, Reason.NOT_PROGRESSING, "; ".join(stuck))
     if missing:
         counts = ", ".join(f"{m.name} {m.ready_replicas}/{m.replicas}" for m in missing)
-        return false(MODELS_READY, "Starting", f"Pods ready: {counts}")
-    return true(MODELS_READY, "AllReady", "every model has all its Pods ready")
+        return false(MODELS_READY, Reason.STARTING, f"Pods ready: {counts}")
+    return true(MODELS_READY, Reason.ALL_READY, "every model has all its Pods ready")

@@ -13,24 +13,16 @@ from kvtier.api.conditions import (
     STORAGE_READY,
     TIER_WRITABLE,
     Condition,
-    false,
+    relayed,
     stamp,
     true,
 )
+from kvtier.api.kinds import CHILDREN_BY_KIND
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts.model import Facts
 from kvtier.plan.gates import blockers
 from kvtier.plan.model import Checks, Failure, soonest
-
-_PROGRESS = {
-    "Creating",
-    "Provisioning",
-    "Replacing",
-    "Starting",
-    "Waiting",
-    "Probing",
-    "PrerequisitesNotMet",
-}
 
 
 def ready(
@@ -44,20 +36,17 @@ def ready(
     missing = [c for c in _lacking(parts) if not (opportunistic and c.type in _SHARED_TIER)]
     if blocking and (missing or not opportunistic):
         first = blocking[0]
-        return false(READY, first.reason, f"{first.type}: {first.message}")
+        return relayed(READY, first.reason, f"{first.type}: {first.message}")
     if missing:
         first = min(missing, key=lambda c: _ORDER.index(c.type))
-        return false(READY, first.reason, f"{first.type}: {first.message}")
-    left = importing or parts.get(MAINTENANCE_SCHEDULED, _FINE).reason == BYPASSED
+        return relayed(READY, first.reason, f"{first.type}: {first.message}")
+    left = importing or parts.get(MAINTENANCE_SCHEDULED, _FINE).reason == Reason.BYPASSED
     if opportunistic and (left or _lacking(parts)):
-        return true(READY, "WithoutSharedTier", "engines serve without the shared tier")
-    return true(READY, "AllReady", "every tier and model is ready")
+        return true(READY, Reason.WITHOUT_SHARED_TIER, "engines serve without the shared tier")
+    return true(READY, Reason.ALL_READY, "every tier and model is ready")
 
 
-BYPASSED = "Bypassed"
-"""Reason of MaintenanceScheduled while engines run without the tier because of it."""
-
-_FINE = true(STORAGE_READY, "Fine")
+_FINE = true(STORAGE_READY, Reason.ASSUMED)
 _SHARED_TIER = (STORAGE_READY, TIER_WRITABLE)
 _ORDER = (STORAGE_READY, NODE_POOL_READY, TIER_WRITABLE, MODELS_READY)
 _INFORMATIVE = (MAINTENANCE_SCHEDULED, CLOUD_STORAGE_SYNCED)
@@ -69,7 +58,7 @@ def phase(checks: Checks, parts: Checks, overall: Condition, was_ready: bool, st
     if overall.status == "True":
         return "Ready"
     lacking = _lacking(parts)
-    if any(c.reason not in _PROGRESS for c in lacking) or blockers(checks, checks, strict):
+    if any(not c.in_progress for c in lacking) or blockers(checks, checks, strict):
         return "Degraded" if was_ready else "Blocked"
     return "Provisioning" if any(c.type == STORAGE_READY for c in lacking) else "Starting"
 
@@ -79,28 +68,17 @@ def _lacking(parts: Checks) -> list[Condition]:
     return [c for type_, c in parts.items() if type_ not in _INFORMATIVE and c.status == "False"]
 
 
-_CONCERN = {
-    "StorageClass": STORAGE_READY,
-    "PersistentVolumeClaim": STORAGE_READY,
-    "PersistentVolume": STORAGE_READY,
-    "Job": TIER_WRITABLE,
-    "ComputeClass": NODE_POOL_READY,
-    "Deployment": MODELS_READY,
-    "Service": MODELS_READY,
-}
-
-
 def with_failures(status: PoolStatus, failures: list[Failure], old: PoolStatus, now: str) -> PoolStatus:
     """`status` with what was refused. The first failure of a concern speaks for it."""
     if not failures:
         return status
     found: dict[str, Condition] = {}
     for failure in failures:
-        type_ = _CONCERN[failure.kind]
+        type_ = CHILDREN_BY_KIND[failure.kind].concern
         message = f"{failure.kind} {failure.name}: {failure.message}"
-        found.setdefault(type_, false(type_, failure.reason, message))
+        found.setdefault(type_, relayed(type_, failure.reason, message))
     first = next(iter(found.values()))
-    found[READY] = false(READY, first.reason, f"{first.type}: {first.message}")
+    found[READY] = relayed(READY, first.reason, f"{first.type}: {first.message}")
     conditions = [found.get(condition.type, condition) for condition in status.conditions]
     phase = "Degraded" if status.phase in ("Ready", "Degraded") else "Blocked"
     stamped = stamp(conditions, old.conditions, status.observed_generation or 0, now)

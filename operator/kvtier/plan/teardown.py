@@ -4,6 +4,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 
 from kvtier.api.conditions import DELETING, READY, false, stamp, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.model import Observed
 from kvtier.plan.events import PoolEvent
@@ -150,10 +151,10 @@ def _left(pool: KVCachePool, observed: Observed, kinds: tuple[str, ...], now: st
 def _status(pool: KVCachePool, waits: tuple[str, ...], told: Part, now: str) -> PoolStatus:
     """`told` has the operations and conditions that the status remembers."""
     conditions = [
-        false(READY, "Deleting", f"waiting for {', '.join(waits)} to go"),
+        false(READY, Reason.DELETING, f"waiting for {', '.join(waits)} to go"),
         true(
             DELETING,
-            "TeardownStarted",
+            Reason.TEARDOWN_STARTED,
             "the pool is released when all is gone, or when nothing has got on for 30 minutes",
         ),
         *told.conditions,

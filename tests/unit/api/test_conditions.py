@@ -1,6 +1,7 @@
 """Transition times of conditions."""
 
 from kvtier.api.conditions import Condition, false, stamp, true, unknown
+from kvtier.api.reasons import Reason
 from unit.tables import table
 
 OLD, NEW = "2026-11-29T10:00:00Z", "2026-11-29T12:00:00Z"
@@ -13,29 +14,37 @@ def _at(condition: Condition, time: str | None) -> Condition:
 @table(
     "old, new, time",
     {
-        "a condition that is new has changed now": ([], true("Ready", "AllReady"), NEW),
+        "a condition that is new has changed now": ([], true("Ready", Reason.ALL_READY), NEW),
         "a condition of the same status keeps its time": (
-            [_at(true("Ready", "AllReady"), OLD)],
-            true("Ready", "AllReady"),
+            [_at(true("Ready", Reason.ALL_READY), OLD)],
+            true("Ready", Reason.ALL_READY),
             OLD,
         ),
         "another reason and message alone move no time": (
-            [_at(false("Ready", "Creating", "one"), OLD)],
-            false("Ready", "Provisioning", "two"),
+            [_at(false("Ready", Reason.CREATING, "one"), OLD)],
+            false("Ready", Reason.PROVISIONING, "two"),
             OLD,
         ),
-        "another status moves the time": ([_at(true("Ready", "A"), OLD)], false("Ready", "A", ""), NEW),
+        "another status moves the time": (
+            [_at(true("Ready", Reason.ASSUMED), OLD)],
+            false("Ready", Reason.ASSUMED, ""),
+            NEW,
+        ),
         "Unknown is a status of its own": (
-            [_at(false("Ready", "A", ""), OLD)],
-            unknown("Ready", "A", ""),
+            [_at(false("Ready", Reason.ASSUMED, ""), OLD)],
+            unknown("Ready", Reason.ASSUMED, ""),
             NEW,
         ),
         "another type's time is not this one's": (
-            [_at(true("StorageReady", "A"), OLD)],
-            true("Ready", "A"),
+            [_at(true("StorageReady", Reason.ASSUMED), OLD)],
+            true("Ready", Reason.ASSUMED),
             NEW,
         ),
-        "a condition that had no time gets one": ([_at(true("Ready", "A"), None)], true("Ready", "A"), NEW),
+        "a condition that had no time gets one": (
+            [_at(true("Ready", Reason.ASSUMED), None)],
+            true("Ready", Reason.ASSUMED),
+            NEW,
+        ),
     },
 )
 def test_a_transition_time_moves_only_with_the_status(
@@ -46,4 +55,4 @@ def test_a_transition_time_moves_only_with_the_status(
 
 
 def test_conditions_that_are_no_longer_wanted_are_gone() -> None:
-    assert stamp([], [_at(true("Ready", "A"), OLD)], 1, NEW) == []
+    assert stamp([], [_at(true("Ready", Reason.ASSUMED), OLD)], 1, NEW) == []

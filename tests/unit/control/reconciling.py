@@ -2,11 +2,11 @@
 
 from typing import Any
 
+from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.store import Key, Store
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
-from kvtier.facts.objects import LUSTRE_DRIVER
 from kvtier.kube.client import ApiError
 from unit.builders import NOW, document, joined
 from unit.memory import MemoryClient, Write

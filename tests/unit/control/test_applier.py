@@ -5,10 +5,11 @@ from typing import Any
 import pytest
 
 from kvtier.api import names
+from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
 from kvtier.control.applier import Applier
 from kvtier.control.store import Key, Store
-from kvtier.kube.client import ApiError, Object, Resource
+from kvtier.kube.client import ApiError
 from kvtier.plan.children import signed
 from kvtier.plan.model import Plan, Ref
 from unit.builders import live, manifest, merged, pool

@@ -3,8 +3,8 @@
 import asyncio
 from typing import Any
 
+from kvtier.api.kinds import Resource
 from kvtier.control.leader import DURATION_SECONDS, NAME, RETRY_SECONDS, Election
-from kvtier.kube.client import Resource
 from unit import virtual_time
 from unit.builders import merged
 from unit.memory import MemoryClient

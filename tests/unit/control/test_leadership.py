@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from kvtier.api.kinds import Object, Resource
 from kvtier.control.leader import DURATION_SECONDS, RENEW_DEADLINE_SECONDS, RETRY_SECONDS, Election
-from kvtier.kube.client import ApiError, Object, Resource
+from kvtier.kube.client import ApiError
 from unit import virtual_time
 from unit.builders import merged
 from unit.memory import MemoryClient

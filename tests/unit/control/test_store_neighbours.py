@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
+from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.control.store import Key, Store
-from kvtier.facts.objects import LUSTRE_DRIVER
 from unit.builders import document, joined, merged
 from unit.instances import existing
 

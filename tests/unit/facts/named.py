@@ -2,7 +2,8 @@
 
 from typing import Any, cast
 
-from kvtier.kube.client import ApiError, KubeClient, Resource
+from kvtier.api.kinds import Resource
+from kvtier.kube.client import ApiError, KubeClient
 
 
 class Named:

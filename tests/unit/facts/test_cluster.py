@@ -2,10 +2,10 @@
 
 from typing import Any
 
+from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.quantities import GIB
 from kvtier.facts.cluster import Parts, node
 from kvtier.facts.model import Node
-from kvtier.facts.objects import LUSTRE_DRIVER
 from unit.builders import merged
 from unit.tables import table
 

@@ -4,8 +4,9 @@ from typing import Any, cast
 
 import pytest
 
+from kvtier.api.kinds import Resource
 from kvtier.facts.events import Heard, read
-from kvtier.kube.client import ApiError, KubeClient, Resource
+from kvtier.kube.client import ApiError, KubeClient
 from unit.builders import NOW, claim, deleted, deployment, live, merged, observed, pool, requesting
 from unit.tables import table
 

@@ -5,12 +5,12 @@ from typing import Any
 import pytest
 
 from kvtier.api import names
+from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
 from kvtier.facts import snapshot
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Facts, LustreFacts
-from kvtier.facts.objects import LUSTRE_DRIVER
 from unit.builders import document, joined, model, pool
 from unit.instances import NAME, existing, instance
 from unit.memory import MemoryClient

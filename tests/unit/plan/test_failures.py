@@ -1,6 +1,7 @@
 """Refused writes in the status."""
 
 from kvtier.api.conditions import Condition, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.plan.model import Failure
 from kvtier.plan.status import with_failures
@@ -11,7 +12,7 @@ TYPES = ("Ready", "StorageReady", "NodePoolReady", "ModelsReady")
 
 
 def _status(phase: str) -> PoolStatus:
-    return PoolStatus(observed_generation=3, phase=phase, conditions=[true(t, "Fine") for t in TYPES])
+    return PoolStatus(observed_generation=3, phase=phase, conditions=[true(t, Reason.ASSUMED) for t in TYPES])
 
 
 def _by_type(status: PoolStatus) -> dict[str, Condition]:

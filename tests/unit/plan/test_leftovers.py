@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.facts.objects import Object
+from kvtier.api.kinds import Object
 from kvtier.plan.offline import manifests
 from kvtier.plan.pruning import leftovers
 from unit.builders import claim, deployment, job, live, manifest, model, observed, pool

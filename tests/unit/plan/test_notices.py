@@ -1,27 +1,32 @@
 """Which changes of the status are worth an Event."""
 
 from kvtier.api.conditions import false, true, unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.plan.events import PoolEvent, status_events
 from unit.tables import table
 
 NEVER = PoolStatus()
-READY = PoolStatus(phase="Ready", conditions=[true("Ready", "AllReady")])
+READY = PoolStatus(phase="Ready", conditions=[true("Ready", Reason.ALL_READY)])
 WITHOUT = PoolStatus(
-    phase="Ready", conditions=[true("Ready", "WithoutSharedTier", "engines serve without it")]
+    phase="Ready", conditions=[true("Ready", Reason.WITHOUT_SHARED_TIER, "engines serve without it")]
 )
-WAITING = PoolStatus(phase="Provisioning", conditions=[false("Ready", "Provisioning", "claim waits")])
-BLOCKED = PoolStatus(phase="Blocked", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
-OTHER = PoolStatus(phase="Blocked", conditions=[false("Ready", "WouldShrink", "it only grows")])
-DEGRADED = PoolStatus(phase="Degraded", conditions=[false("Ready", "AddonDisabled", "enable the add-on")])
+WAITING = PoolStatus(phase="Provisioning", conditions=[false("Ready", Reason.PROVISIONING, "claim waits")])
+BLOCKED = PoolStatus(phase="Blocked", conditions=[false("Ready", Reason.ADDON_DISABLED, "enable the add-on")])
+OTHER = PoolStatus(phase="Blocked", conditions=[false("Ready", Reason.WOULD_SHRINK, "it only grows")])
+DEGRADED = PoolStatus(
+    phase="Degraded", conditions=[false("Ready", Reason.ADDON_DISABLED, "enable the add-on")]
+)
 
-SYNCED = PoolStatus(conditions=[true("CloudStorageSynced", "Exported")])
-COPYING = PoolStatus(conditions=[false("CloudStorageSynced", "Exporting", "the export is under way")])
-FAILED = PoolStatus(conditions=[false("CloudStorageSynced", "ExportFailed", "let the service agent write")])
-FAILED_SO = PoolStatus(conditions=[false("CloudStorageSynced", "ExportFailed", "the bucket is gone")])
-GROWING = PoolStatus(conditions=[true("StorageReady", "Resizing", "grows")])
-STUCK = PoolStatus(conditions=[true("StorageReady", "ResizeFailed", "raise the quota")])
-UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", "LustreAPIUnavailable", "no answer")])
+SYNCED = PoolStatus(conditions=[true("CloudStorageSynced", Reason.EXPORTED)])
+COPYING = PoolStatus(conditions=[false("CloudStorageSynced", Reason.EXPORTING, "the export is under way")])
+FAILED = PoolStatus(
+    conditions=[false("CloudStorageSynced", Reason.EXPORT_FAILED, "let the service agent write")]
+)
+FAILED_SO = PoolStatus(conditions=[false("CloudStorageSynced", Reason.EXPORT_FAILED, "the bucket is gone")])
+GROWING = PoolStatus(conditions=[true("StorageReady", Reason.RESIZING, "grows")])
+STUCK = PoolStatus(conditions=[true("StorageReady", Reason.RESIZE_FAILED, "raise the quota")])
+UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", Reason.LUSTRE_API_UNAVAILABLE, "no answer")])
 
 
 @table(

@@ -1,6 +1,7 @@
 """Ready and the phase, from everything else."""
 
 from kvtier.api.conditions import Condition, false, true
+from kvtier.api.reasons import Reason
 from kvtier.plan.status import phase, ready
 from unit.builders import checks
 from unit.tables import table
@@ -9,18 +10,18 @@ Parts = dict[str, Condition]
 
 
 def _parts(*changes: Condition) -> Parts:
-    fine = {type_: true(type_, "Fine") for type_ in ("StorageReady", "NodePoolReady", "ModelsReady")}
+    fine = {type_: true(type_, Reason.ASSUMED) for type_ in ("StorageReady", "NodePoolReady", "ModelsReady")}
     return fine | {condition.type: condition for condition in changes}
 
 
-CREATING = false("StorageReady", "Creating", "the claim is being made")
-PROVISIONING = false("StorageReady", "Provisioning", "tens of minutes")
-HELD = false("StorageReady", "PrerequisitesNotMet", "nothing is created")
-LOST = false("StorageReady", "VolumeLost", "restore it")
-STARTING = false("ModelsReady", "Starting", "0/1")
-WAITING = false("ModelsReady", "Waiting", "engines are not started")
-STUCK = false("ModelsReady", "NotProgressing", "exceeded quota")
-NO_NODE = false("NodePoolReady", "NoMatchingNode", "no node has it")
+CREATING = false("StorageReady", Reason.CREATING, "the claim is being made")
+PROVISIONING = false("StorageReady", Reason.PROVISIONING, "tens of minutes")
+HELD = false("StorageReady", Reason.PREREQUISITES_NOT_MET, "nothing is created")
+LOST = false("StorageReady", Reason.VOLUME_LOST, "restore it")
+STARTING = false("ModelsReady", Reason.STARTING, "0/1")
+WAITING = false("ModelsReady", Reason.WAITING, "engines are not started")
+STUCK = false("ModelsReady", Reason.NOT_PROGRESSING, "exceeded quota")
+NO_NODE = false("NodePoolReady", Reason.NO_MATCHING_NODE, "no node has it")
 
 
 @table(

@@ -2,8 +2,8 @@
 
 from typing import Any
 
+from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.objects import Object
 from kvtier.plan.model import Plan, Ref
 from kvtier.plan.teardown import plan_teardown
 from unit.builders import NOW, claim, deleted, deployment, job, live, manifest, observed, pool, with_status

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.facts.model import Instance, LustreFacts, Observed
 from kvtier.plan.gates import STORAGE, blockers
@@ -41,7 +42,7 @@ def provisioning(pool: KVCachePool, instance: Instance | None, now: str) -> Cond
     so_far = next((f", for more than {text} by now" for step, text in _STEPS if waited >= step), "")
     return false(
         STORAGE_READY,
-        "Provisioning",
+        Reason.PROVISIONING,
         f"instance {instance_id(pool)} is being created{so_far}; 10 to 30 minutes are normal, up to 2 hours for a "
         "large one",
     )
@@ -85,7 +86,7 @@ def _unseen(facts: LustreFacts | None, name: str) -> Known:
     if facts and facts.pending:
         return pending(facts)
     error = facts.error if facts and facts.error else f"the Lustre API was not asked about {name}"
-    return Known(condition=false(STORAGE_READY, "InstanceUnknown", error), unseen=error)
+    return Known(condition=false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, error), unseen=error)
 
 
 def _create(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: Checks, now: str) -> Known:
@@ -111,7 +112,7 @@ def _change(pool: KVCachePool, observed: Observed, instance: Instance, wish: Wis
 def _gone(name: str, volume: str) -> Condition:
     return false(
         STORAGE_READY,
-        "InstanceGone",
+        Reason.INSTANCE_GONE,
         f"instance {name} does not exist any more, and its data is lost: delete the pool's claim and "
         f"PersistentVolume {volume}, and kvtier makes a new, empty instance",
     )

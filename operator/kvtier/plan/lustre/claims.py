@@ -3,7 +3,7 @@
 from typing import Any
 
 from kvtier.api import quantities
-from kvtier.facts.objects import Object
+from kvtier.api.kinds import Object
 
 
 def phase(claim: Object) -> str:

@@ -12,9 +12,9 @@ from kvtier.api.conditions import (
     true,
     unknown,
 )
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus, TierStatus
 from kvtier.facts.model import Facts, Instance, Observed
-from kvtier.plan.events import COPY_FAILURES
 from kvtier.plan.lustre import copies
 from kvtier.plan.lustre.final_export import LastExport, last_export
 from kvtier.plan.lustre.identity import instance_name
@@ -122,7 +122,7 @@ class Copying:
             text = f"exportSchedule {self.tier.export_schedule!r} is no cron expression: {self.problem}"
             return false(
                 CLOUD_STORAGE_SYNCED,
-                copies.INVALID_SCHEDULE,
+                Reason.INVALID_SCHEDULE,
                 f"{text}; nothing is exported by schedule until it is corrected, to such as 0 3 * * *",
             )
         seen_to = copy is not None and self.slot == copy.subject
@@ -143,10 +143,10 @@ class Copying:
         if self.tier.export_schedule:
             coming = copies.following(self.tier.export_schedule, self.now)
             return true(
-                CLOUD_STORAGE_SYNCED, "NothingDue", f"the next export to {self.tier.uri} is at {coming}"
+                CLOUD_STORAGE_SYNCED, Reason.NOTHING_DUE, f"the next export to {self.tier.uri} is at {coming}"
             )
         return true(
-            CLOUD_STORAGE_SYNCED, "NothingDue", "no export is scheduled (cloudStorage.exportSchedule)"
+            CLOUD_STORAGE_SYNCED, Reason.NOTHING_DUE, "no export is scheduled (cloudStorage.exportSchedule)"
         )
 
     def _without_import(self) -> str:
@@ -201,12 +201,12 @@ def unseen(
     return (
         false(
             CLOUD_STORAGE_SYNCED,
-            "InstanceMissing",
+            Reason.INSTANCE_MISSING,
             f"the Lustre API knows no instance {name}: nothing can be copied",
         )
         if name
         else unknown(
-            CLOUD_STORAGE_SYNCED, "InstanceUnknown", "it is not known yet which instance the tier is"
+            CLOUD_STORAGE_SYNCED, Reason.INSTANCE_UNKNOWN, "it is not known yet which instance the tier is"
         )
     ), None
 
@@ -217,7 +217,7 @@ def _unseen_condition(error: str, wanted: bool, wait: float | None) -> Condition
         note = (
             "; engines wait for the import for half an hour" if wait else "; engines go on without the import"
         )
-    return unknown(CLOUD_STORAGE_SYNCED, "LustreAPIUnavailable", f"{error}{note}")
+    return unknown(CLOUD_STORAGE_SYNCED, Reason.LUSTRE_API_UNAVAILABLE, f"{error}{note}")
 
 
 def _imported(pool: KVCachePool, instance: str | None) -> bool:
@@ -291,7 +291,7 @@ def _hold(pool: KVCachePool, instance: Instance, usable: bool) -> str:
 
 
 def _tier(condition: Condition, reached: bool, engines_wait: bool) -> TierStatus:
-    phase = "Failed" if condition.reason in COPY_FAILURES else "Configured"
+    phase = "Failed" if condition.deserves_event else "Configured"
     if engines_wait:
         phase = _IMPORTING
     return TierStatus(name="cloudStorage", phase=phase if reached else copies.WAITING)

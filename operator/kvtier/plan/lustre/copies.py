@@ -6,12 +6,12 @@ from typing import Literal
 
 from cronsim import CronSim, CronSimError
 
-from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, false, true
+from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, false, relayed, true
 from kvtier.api.quantities import GIB
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus
 from kvtier.engines.fingerprint import pool_directory
 from kvtier.facts.model import Facts, Instance, Observed
-from kvtier.plan.events import COPY_FAILURES
 from kvtier.plan.lustre.operations import BUSY, Followed, Wish, elapsed, follow, last
 from kvtier.plan.lustre.storage import bound
 
@@ -145,22 +145,21 @@ def _text(time: datetime) -> str:
 _AGENT = "service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com"
 """docs.cloud.google.com/managed-lustre: the service agent that moves the data."""
 
-IMPORT_FAILED, EXPORT_FAILED, INVALID_SCHEDULE = COPY_FAILURES
-_DOING = {"Import": "Importing", "Export": "Exporting"}
-_DONE = {"Import": "Imported", "Export": "Exported"}
-_FAILED = {"Import": IMPORT_FAILED, "Export": EXPORT_FAILED}
+_DOING = {"Import": Reason.IMPORTING, "Export": Reason.EXPORTING}
+_DONE = {"Import": Reason.IMPORTED, "Export": Reason.EXPORTED}
+_FAILED = {"Import": Reason.IMPORT_FAILED, "Export": Reason.EXPORT_FAILED}
 
 
 def waiting(what: str) -> Condition:
-    return false(CLOUD_STORAGE_SYNCED, "Waiting", what)
+    return false(CLOUD_STORAGE_SYNCED, Reason.WAITING, what)
 
 
 def running(pool: KVCachePool, tier: CloudStorageTier, copy: OperationStatus, note: str) -> Condition:
     """A copy under way. Trying again says nothing new until it has ended, but for what the note tells."""
     before = next((one for one in pool.status.conditions if one.type == CLOUD_STORAGE_SYNCED), None)
-    again = (_FAILED[copy.kind],) if copy.name else (_FAILED[copy.kind], "Waiting")
+    again = (_FAILED[copy.kind],) if copy.name else (_FAILED[copy.kind], Reason.WAITING)
     if before and not note and copy.attempt > 1 and before.reason in again:
-        return false(CLOUD_STORAGE_SYNCED, before.reason, before.message)
+        return relayed(CLOUD_STORAGE_SYNCED, before.reason, before.message)
     return false(CLOUD_STORAGE_SYNCED, _DOING[copy.kind], f"{title(tier, copy)} {progress(copy)}{note}")
 
 

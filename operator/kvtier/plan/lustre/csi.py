@@ -5,10 +5,11 @@ from typing import Any, NamedTuple
 from kvtier.api import names
 from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id
+from kvtier.api.kinds import Object
 from kvtier.api.quantities import canonical, gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
 from kvtier.facts.model import Observed
-from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volume
 from kvtier.plan.children import child, claim_name
 from kvtier.plan.events import PoolEvent
@@ -90,7 +91,6 @@ def _free(volume: Volume) -> bool:
 
 _YOUNG_SECONDS, _SOON_SECONDS, _LATER_SECONDS = 5.0, 15.0, 60.0
 _OLD_SECONDS = 3600.0
-_REPLACING = "Replacing"
 _NAMED_HOLDERS = 5
 
 
@@ -106,7 +106,7 @@ def _reported(
 
 def _failed(pool: KVCachePool, claim: Object | None, observed: Observed, condition: Condition) -> Part:
     """A claim that cannot be worked on, or must not be made yet."""
-    phase = "Waiting" if condition.reason == "PrerequisitesNotMet" else "Failed"
+    phase = "Waiting" if condition.reason == Reason.PREREQUISITES_NOT_MET else "Failed"
     # What its driver says may yet allow to replace one that never had a volume.
     again = _LATER_SECONDS if claim and not _had_volume(claim) else None
     return Part((), (condition,), (_tier(pool, claim, observed, phase),), again=again)
@@ -122,7 +122,7 @@ def _replaced(
     return Part(
         applies=(wanted_class,),
         deletes=(Ref("PersistentVolumeClaim", name, claim["metadata"].get("uid", "")),),
-        conditions=(false(STORAGE_READY, _REPLACING, message),),
+        conditions=(false(STORAGE_READY, Reason.REPLACING, message),),
         tiers=(_tier(pool, claim, observed, "Provisioning", replacing=True),),
         events=() if _replacing(pool) else (told,),
         again=_SOON_SECONDS,
@@ -133,13 +133,15 @@ def _condition(
     pool: KVCachePool, lustre: LustreTier, claim: Object | None, observed: Observed, now: str
 ) -> Condition:
     if claim is None:
-        return false(STORAGE_READY, "Creating", "the claim is being made")
+        return false(STORAGE_READY, Reason.CREATING, "the claim is being made")
     name, phase = claim["metadata"]["name"], claims.phase(claim)
     if claims.going(claim):
         return _going(claim, observed.holders)
     if phase == "Lost":
         return false(
-            STORAGE_READY, "VolumeLost", f"the volume of claim {name} is gone: restore it or delete the claim"
+            STORAGE_READY,
+            Reason.VOLUME_LOST,
+            f"the volume of claim {name} is gone: restore it or delete the claim",
         )
     if phase != "Bound":
         return provisioning.waiting(claim, observed, now, prospect(pool, claim, observed))
@@ -150,12 +152,12 @@ def _condition(
 def _going(claim: Object, holders: tuple[str, ...]) -> Condition:
     name = claim["metadata"]["name"]
     if not _had_volume(claim):
-        return false(STORAGE_READY, _REPLACING, f"claim {name} is made anew when the old one is gone")
+        return false(STORAGE_READY, Reason.REPLACING, f"claim {name} is made anew when the old one is gone")
     named, more = ", ".join(holders[:_NAMED_HOLDERS]), len(holders) - _NAMED_HOLDERS
     using = f": {named}{f' and {more} more' if more > 0 else ''}" if holders else ""
     return false(
         STORAGE_READY,
-        "ClaimDeleted",
+        Reason.CLAIM_DELETED,
         f"claim {name} was deleted and goes when no Pod uses it any more{using}",
     )
 
@@ -207,7 +209,7 @@ def _had_volume(claim: Object) -> bool:
 
 def _replacing(pool: KVCachePool) -> bool:
     """Whether the status says so already."""
-    return any(c.type == STORAGE_READY and c.reason == _REPLACING for c in pool.status.conditions)
+    return any(c.type == STORAGE_READY and c.reason == Reason.REPLACING for c in pool.status.conditions)
 
 
 _IMMUTABLE = ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode")
@@ -302,7 +304,7 @@ def _changed(wanted: Manifest, observed: Observed) -> Condition | None:
     if changed:
         return false(
             STORAGE_READY,
-            "StorageClassImmutable",
+            Reason.STORAGE_CLASS_IMMUTABLE,
             f"StorageClass {name} differs in {', '.join(changed)}, which Kubernetes does not let change: delete the "
             "class, and kvtier makes it again; claims that exist keep their volume",
         )
@@ -315,7 +317,7 @@ def _mismatch(wanted: Manifest, claim: Object | None) -> Condition | None:
     if claim and not claims.going(claim) and claim["spec"].get("storageClassName") != name:
         return false(
             STORAGE_READY,
-            "ClaimMismatch",
+            Reason.CLAIM_MISMATCH,
             f"claim {claim['metadata']['name']} was made for StorageClass {claim['spec'].get('storageClassName')}, "
             f"the spec describes {name} (another tier, zone, network or filesystem): restore the spec, or delete the "
             "claim if its data may go",
@@ -325,4 +327,4 @@ def _mismatch(wanted: Manifest, claim: Object | None) -> Condition | None:
 
 def _blocked(refused: list[Condition]) -> Condition:
     reasons = ", ".join(f"{condition.type} is {condition.status}" for condition in refused)
-    return false(STORAGE_READY, "PrerequisitesNotMet", f"nothing is created while {reasons}")
+    return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"nothing is created while {reasons}")

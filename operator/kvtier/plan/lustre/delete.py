@@ -4,11 +4,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from kvtier.api.kinds import Object
 from kvtier.api.names import ANNOTATION_PROVISIONER
 from kvtier.api.quantities import gib
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, TierStatus
 from kvtier.facts.model import Instance, LustreFacts, Observed
-from kvtier.facts.objects import Object
 from kvtier.facts.volumes import Volume
 from kvtier.plan.children import claim_name, mounts_lustre
 from kvtier.plan.lustre import claims

@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 
 from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.quantities import gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import LustreTier
 from kvtier.facts.model import Instance, LustreFacts
 from kvtier.plan.lustre.instance import verdict
@@ -69,7 +70,7 @@ def existing(lustre: LustreTier, facts: LustreFacts | None) -> Known:
         return _told(lustre, facts.instance)
     if facts and not facts.error:
         said = f"the Lustre API knows no instance {name}: correct lustre.instance, which needs a new pool"
-        return Known(condition=false(STORAGE_READY, "InstanceNotFound", said), part=Part(again=60.0))
+        return Known(condition=false(STORAGE_READY, Reason.INSTANCE_NOT_FOUND, said), part=Part(again=60.0))
     if lustre.address and lustre.filesystem:
         by_hand = Source(name, lustre.address, lustre.filesystem, lustre.size)
         return Known(by_hand, part=Part(again=SETTLED_SECONDS))
@@ -78,13 +79,13 @@ def existing(lustre: LustreTier, facts: LustreFacts | None) -> Known:
         "either let kvtier read the instance (roles/lustre.viewer), or make the pool anew with address, filesystem "
         "and capacity given by hand"
     )
-    condition = false(STORAGE_READY, "InstanceUnknown", f"{error}; {ways}")
+    condition = false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, f"{error}; {ways}")
     return Known(condition=condition, unseen=error, part=Part(again=MOVING_SECONDS))
 
 
 def pending(facts: LustreFacts) -> Known:
     """Before the first answer of the Lustre API."""
-    waiting = false(STORAGE_READY, "Waiting", facts.error or "")
+    waiting = false(STORAGE_READY, Reason.WAITING, facts.error or "")
     return Known(condition=waiting, unseen=PENDING, part=Part(again=MOVING_SECONDS))
 
 
@@ -100,10 +101,12 @@ def _told(lustre: LustreTier, instance: Instance) -> Known:
     if differing := _contradictions(lustre, instance):
         said = f"the Lustre API contradicts the spec about {instance.name}: {', '.join(differing)}"
         remedy = "make the pool anew with what is right, or without"
-        return Known(condition=false(STORAGE_READY, "InstanceContradicted", f"{said}; {remedy}"), part=again)
+        return Known(
+            condition=false(STORAGE_READY, Reason.INSTANCE_CONTRADICTED, f"{said}; {remedy}"), part=again
+        )
     source, condition = of(instance), verdict(instance)
     if source is None and condition is None:
-        condition = false(STORAGE_READY, "Provisioning", f"instance {instance.name} has no address yet")
+        condition = false(STORAGE_READY, Reason.PROVISIONING, f"instance {instance.name} has no address yet")
     return Known(source, condition, part=again)
 
 

@@ -8,6 +8,7 @@ from typing import Any
 from kvtier.api import names
 from kvtier.api.conditions import STORAGE_READY, Condition, false, unknown
 from kvtier.api.quantities import GIB
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.api.v1alpha1.lustre import AccessRules, MaintenanceWindow
 from kvtier.facts.model import Instance
@@ -15,27 +16,27 @@ from kvtier.plan.lustre.identity import filesystem
 
 _USABLE = ("ACTIVE", "UPDATING")
 
-_STATES: dict[str, tuple[str, str]] = {
-    "CREATING": ("Provisioning", "is being created, which takes ten minutes to an hour"),
+_STATES: dict[str, tuple[Reason, str]] = {
+    "CREATING": (Reason.PROVISIONING, "is being created, which takes ten minutes to an hour"),
     "UPGRADING": (
-        "InstanceUpgrading",
+        Reason.INSTANCE_UPGRADING,
         "is under maintenance: reads and writes hang meanwhile, and go on by themselves",
     ),
     "REPAIRING": (
-        "InstanceRepairing",
+        Reason.INSTANCE_REPAIRING,
         "is being repaired by Google: reads and writes may hang meanwhile; if it stays so, ask Google's support",
     ),
     "STOPPED": (
-        "InstanceStopped",
+        Reason.INSTANCE_STOPPED,
         "is stopped, and reads and writes hang: see it in the Cloud Console, and ask Google's support to start it",
     ),
     "SUSPENDED": (
-        "InstanceSuspended",
+        Reason.INSTANCE_SUSPENDED,
         "is suspended, because its encryption key cannot be used: enable the key version, and let the service agent "
         "of Managed Lustre encrypt and decrypt with it",
     ),
     "DELETING": (
-        "InstanceDeleting",
+        Reason.INSTANCE_DELETING,
         "is being deleted, and its data with it: whoever asked for that cannot take it back. When it is gone, delete "
         "the pool's claim and volume",
     ),
@@ -54,7 +55,7 @@ def verdict(instance: Instance) -> Condition | None:
     if instance.state not in _STATES:
         return unknown(
             STORAGE_READY,
-            "InstanceStateUnknown",
+            Reason.INSTANCE_STATE_UNKNOWN,
             f"{seen} is in state {instance.state}{why}, which kvtier does not know: see it in the Cloud Console",
         )
     reason, text = _STATES[instance.state]
@@ -191,7 +192,7 @@ def mismatch(pool: KVCachePool, lustre: LustreTier, instance: Instance) -> Condi
         return None
     return false(
         STORAGE_READY,
-        "InstanceMismatch",
+        Reason.INSTANCE_MISMATCH,
         f"instance {instance.name} exists, and cannot become what the spec describes: {', '.join(differing)}; make "
         "the pool anew as the instance is, or delete the instance if its data may go",
     )
@@ -202,7 +203,7 @@ def _stranger(pool: KVCachePool, instance: Instance) -> Condition:
     _, project, _, zone, _, name = instance.name.split("/")
     return false(
         STORAGE_READY,
-        "InstanceNotOurs",
+        Reason.INSTANCE_NOT_OURS,
         f"instance {instance.name} exists, and its labels do not say that it is this pool's: delete it, or hand it "
         f"over with gcloud lustre instances update {name} --project={project} --location={zone} "
         f"--update-labels={labels}",

@@ -4,13 +4,13 @@ from datetime import datetime, timedelta
 
 from kvtier.api.conditions import MAINTENANCE_SCHEDULED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.data import table
 from kvtier.data.lustre_limits import DYNAMIC
 from kvtier.facts.model import Instance, Observed, Window
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.model import Part
-from kvtier.plan.status import BYPASSED
 
 LEAD = timedelta(minutes=30)
 """What rolling the engines may take: model weights are loaded anew. Later in the window it is not worth it."""
@@ -58,9 +58,6 @@ def next_change(window: Window | None, now: str) -> float | None:
     return min((wait for wait in waits if wait > 0), default=None)
 
 
-SCHEDULED, IN_PROGRESS, NONE = "Scheduled", "InProgress", "NoneScheduled"
-
-
 def _announced(instance: Instance, window: Window, leaves: bool) -> Condition:
     """What comes; `leaves` is whether engines will leave the tier."""
     effect = f"reads and writes hang for {_minutes()}{_extreme(instance)} and go on by themselves"
@@ -68,7 +65,7 @@ def _announced(instance: Instance, window: Window, leaves: bool) -> Condition:
         since = _text(span(window)[0] - LEAD)
         effect = f"engines are rolled from {since} on to run without the shared tier, and back after it"
         effect += _extreme(instance)
-    return _true(SCHEDULED, f"Google maintains {_named(instance)} {_between(window)}: {effect}")
+    return _true(Reason.SCHEDULED, f"Google maintains {_named(instance)} {_between(window)}: {effect}")
 
 
 def _in_progress(instance: Instance, window: Window | None) -> Condition:
@@ -77,12 +74,13 @@ def _in_progress(instance: Instance, window: Window | None) -> Condition:
     hang = f"reads and writes may hang for {_minutes()}{_extreme(instance)} and go on by themselves"
     if instance.state == "REPAIRING":
         return _true(
-            IN_PROGRESS,
+            Reason.IN_PROGRESS,
             f"Google repairs {_named(instance)}: engines keep the tier, and reads and writes may hang meanwhile; if it "
             "stays so, ask Google's support",
         )
     return _true(
-        IN_PROGRESS, f"maintenance of {_named(instance)} is in progress{when}: engines keep the tier, {hang}"
+        Reason.IN_PROGRESS,
+        f"maintenance of {_named(instance)} is in progress{when}: engines keep the tier, {hang}",
     )
 
 
@@ -90,36 +88,38 @@ def _bypassed(instance: Instance | None, over: bool, error: str | None) -> Condi
     """Engines run without the tier; `over` is whether the window has passed."""
     without = "engines run without the shared tier"
     if error is not None:
-        return _true(BYPASSED, f"{without}, and whether its maintenance is over cannot be told: {error}")
+        return _true(
+            Reason.BYPASSED, f"{without}, and whether its maintenance is over cannot be told: {error}"
+        )
     if instance is None:
-        return _true(BYPASSED, f"{without}, and its instance does not exist any more")
+        return _true(Reason.BYPASSED, f"{without}, and its instance does not exist any more")
     if instance.window is None or over:
         return _true(
-            BYPASSED, f"{without} until {_named(instance)}, which is {instance.state}, is ACTIVE again"
+            Reason.BYPASSED, f"{without} until {_named(instance)}, which is {instance.state}, is ACTIVE again"
         )
     when = _between(instance.window)
     return _true(
-        BYPASSED, f"{without} because of maintenance of {_named(instance)} {when}{_extreme(instance)}"
+        Reason.BYPASSED, f"{without} because of maintenance of {_named(instance)} {when}{_extreme(instance)}"
     )
 
 
 def _none_scheduled(instance: Instance | None, lustre: LustreTier) -> Condition:
     """Nothing comes, as far as the API tells."""
     if instance is None:
-        return false(MAINTENANCE_SCHEDULED, NONE, "there is no instance yet")
+        return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, "there is no instance yet")
     text = f"no maintenance of {_named(instance)} is announced"
     if lustre.maintenance_window is None:
         text += "; the Lustre API announces it only for instances that have a maintenance window"
-    return false(MAINTENANCE_SCHEDULED, NONE, text)
+    return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, text)
 
 
 def _unseen(error: str | None) -> Condition:
     """The API does not tell."""
     if error is not None:
-        return unknown(MAINTENANCE_SCHEDULED, "LustreAPIUnavailable", error)
+        return unknown(MAINTENANCE_SCHEDULED, Reason.LUSTRE_API_UNAVAILABLE, error)
     return unknown(
         MAINTENANCE_SCHEDULED,
-        "InstanceUnknown",
+        Reason.INSTANCE_UNKNOWN,
         "which instance the tier is is known when its claim is bound, or sooner with spec.cluster",
     )
 
@@ -127,20 +127,24 @@ def _unseen(error: str | None) -> Condition:
 def _changes(before: Condition | None, after: Condition, window: Window | None) -> tuple[PoolEvent, ...]:
     """Events of what has changed since the status was written."""
     was = before.reason if before else ""
-    told = [PoolEvent("Normal", "TierBypassed", after.message)] if after.reason == BYPASSED != was else []
-    if was == BYPASSED != after.reason:
+    told = (
+        [PoolEvent("Normal", "TierBypassed", after.message)] if after.reason == Reason.BYPASSED != was else []
+    )
+    if was == Reason.BYPASSED != after.reason:
         told.append(
             PoolEvent("Normal", "TierResumed", f"engines go back to the shared tier: {after.message}")
         )
     news = (
-        before is None or was != SCHEDULED or (window is not None and _between(window) not in before.message)
+        before is None
+        or was != Reason.SCHEDULED
+        or (window is not None and _between(window) not in before.message)
     )
-    if after.reason == SCHEDULED and news:
+    if after.reason == Reason.SCHEDULED and news:
         told.append(PoolEvent("Normal", "MaintenanceScheduled", after.message))
     return tuple(told)
 
 
-def _true(reason: str, message: str) -> Condition:
+def _true(reason: Reason, message: str) -> Condition:
     return true(MAINTENANCE_SCHEDULED, reason, message)
 
 
@@ -190,7 +194,7 @@ def plan_maintenance(pool: KVCachePool, observed: Observed, now: str) -> Part:
 
 def bypassed(pool: KVCachePool, part: Part) -> bool:
     """Whether engines should run without the tier now."""
-    return any(condition.reason == BYPASSED for condition in part.conditions)
+    return any(condition.reason == Reason.BYPASSED for condition in part.conditions)
 
 
 def _condition(
@@ -208,7 +212,7 @@ def _condition(
     if seen is None:
         return _unseen(None)
     leaves = lustre.maintenance == "Bypass" and pool.spec.mode == "Opportunistic"
-    away = before is not None and before.reason == BYPASSED
+    away = before is not None and before.reason == Reason.BYPASSED
     if leaves and away and (seen.error or lasts(seen.instance, now)):
         return _bypassed(seen.instance, _over(seen.instance, now), seen.error)
     if seen.error is not None:

@@ -9,10 +9,11 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from kvtier.api.conditions import STORAGE_READY, Condition, false
+from kvtier.api.kinds import Object
 from kvtier.api.quantities import gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Observed
-from kvtier.facts.objects import Object
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.api_errors import advice
 from kvtier.plan.lustre.csi_errors import DriverError, parse
@@ -47,7 +48,7 @@ class Trouble:
     def final(self) -> bool:
         """Whether nothing is under way, and nothing will be before something changes."""
         reason, _ = advice(*self.error)
-        return bool(self.error.code) and not self.passing and reason != "RateLimited"
+        return bool(self.error.code) and not self.passing and reason is not Reason.RATE_LIMITED
 
 
 def trouble(observed: Observed) -> Trouble | None:
@@ -69,7 +70,7 @@ def waiting(claim: Object, observed: Observed, now: str, then: str = "") -> Cond
         return _progress(claim, now, met.error)
     name, (code, words) = claim["metadata"]["name"], met.error
     if not code:
-        return false(STORAGE_READY, "ProvisioningFailed", f"claim {name} is not provisioned: {words}")
+        return false(STORAGE_READY, Reason.PROVISIONING_FAILED, f"claim {name} is not provisioned: {words}")
     reason, what = advice(code, words)
     said = f"claim {name} is not provisioned: the driver answers {code}: {words}; {what}"
     return false(STORAGE_READY, reason, f"{said}; {then}" if then and met.final else said)
@@ -113,7 +114,7 @@ def _ignored(claim: Object, observed: Observed, now: str) -> bool:
 def _unheard(claim: Object) -> Condition:
     return false(
         STORAGE_READY,
-        "NotPickedUp",
+        Reason.NOT_PICKED_UP,
         f"the Lustre CSI driver has not picked claim {claim['metadata']['name']} up: see that the add-on is enabled "
         "(gcloud container clusters update CLUSTER --update-addons=LustreCsiDriver=ENABLED) and that "
         "kubectl get csidriver lustre.csi.storage.gke.io finds it",
@@ -129,18 +130,25 @@ def _progress(claim: Object, now: str, error: DriverError | None = None) -> Cond
         said += f"; the driver answers {error.code}: {error.words}"
     progress = f"Progress: kubectl -n {namespace} describe pvc {name}"
     if waited >= _OVERDUE_SECONDS:
-        return false(STORAGE_READY, "Overdue", f"{said}; see the instance in the Cloud Console. {progress}")
+        return false(
+            STORAGE_READY, Reason.OVERDUE, f"{said}; see the instance in the Cloud Console. {progress}"
+        )
     normal = "10 to 30 minutes are normal, up to 2 hours for a large one"
-    return false(STORAGE_READY, "Provisioning", f"{said}; {normal}. {progress}")
+    return false(STORAGE_READY, Reason.PROVISIONING, f"{said}; {normal}. {progress}")
 
 
 _FIRST_MINUTES, _LAST_MINUTES = 10, 120
 _OFTEN = 3
 
-_REPEATED = ("Stockout", "Failed")
+_REPEATED = (Reason.STOCKOUT, Reason.FAILED)
 """Reasons for which a creation fails after it was accepted, so that the driver repeats them for good."""
 
-_PERHAPS_REPEATED = ("QuotaExceeded", "FailedPrecondition", "NotFound", "KeyNotUsable")
+_PERHAPS_REPEATED = (
+    Reason.QUOTA_EXCEEDED,
+    Reason.FAILED_PRECONDITION,
+    Reason.NOT_FOUND,
+    Reason.KEY_NOT_USABLE,
+)
 """Reasons that may have refused the request itself, which the driver then makes again by itself: a new claim
 could cross a creation that has just begun. Only the Lustre API can exclude that."""
 
@@ -201,7 +209,7 @@ def _stored(claim: Object, observed: Observed) -> bool:
 
 def _hopeless(pool: KVCachePool, met: Trouble, observed: Observed) -> bool:
     reason, _ = advice(*met.error)
-    if reason == "Stockout":
+    if reason is Reason.STOCKOUT:
         return met.final
     known_absent = (
         observed.facts.lustre is not None

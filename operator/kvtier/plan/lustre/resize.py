@@ -6,11 +6,11 @@ StorageReady stays True meanwhile: Pods use the volume as it is, whatever become
 import re
 
 from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, true
+from kvtier.api.kinds import Object
 from kvtier.api.quantities import gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.facts.model import Event, Instance, Observed
-from kvtier.facts.objects import Object
-from kvtier.plan.events import RESIZE_FAILED
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.api_errors import advice
 from kvtier.plan.lustre.csi_errors import DriverError, parse
@@ -35,11 +35,11 @@ def bound(lustre: LustreTier, claim: Object, observed: Observed, now: str) -> Co
     if claims.requested(claim) > have:
         return true(
             STORAGE_READY,
-            "GrowthAbandoned",
+            Reason.GROWTH_ABANDONED,
             f"{is_bound}; it still asks for {gib(claims.requested(claim))}, because Kubernetes does not let a "
             "request go back to the present size",
         )
-    return true(STORAGE_READY, "Bound", is_bound)
+    return true(STORAGE_READY, Reason.BOUND, is_bound)
 
 
 def growing(lustre: LustreTier, claim: Object | None) -> bool:
@@ -52,18 +52,18 @@ def _growing(is_bound: str, want: int, claim: Object, observed: Observed, now: s
     if met is not None:
         why = f"the driver answers {met.code or 'an error'}: {met.words}; {advice(*met)[1]}"
         said = f"{is_bound} and does not grow to {gib(want)}: {why}. {_way_back(want, claim)}"
-        return true(STORAGE_READY, RESIZE_FAILED, said)
+        return true(STORAGE_READY, Reason.RESIZE_FAILED, said)
     if _ignored(claim, observed, now):
         return true(
             STORAGE_READY,
-            "Resizing",
+            Reason.RESIZING,
             f"{is_bound} and waits to grow to {gib(want)}: the Lustre CSI driver has not picked it up; see that the "
             "driver can expand volumes in this version of GKE, and that StorageClass "
             f"{claim['spec'].get('storageClassName')} has allowVolumeExpansion",
         )
     return true(
         STORAGE_READY,
-        "Resizing",
+        Reason.RESIZING,
         f"{is_bound} and grows to {gib(want)}, which may take 90 minutes; Pods go on using it meanwhile",
     )
 
@@ -155,13 +155,13 @@ def changing(pool: KVCachePool, instance: Instance, wish: Wish, update: Followed
     if status and status.state == "Failed" and status.subject == wish.subject:
         reason, what = advice(status.code or "", status.message or "")
         said = f"{has} and was not changed: {status.code}: {status.message or 'no details'}; {what}"
-        return true(STORAGE_READY, f"Update{reason}", f"{said}. Pods go on using it as it is")
+        return true(STORAGE_READY, reason.of_update(), f"{said}. Pods go on using it as it is")
     lustre = pool.spec.tiers.lustre
     if lustre and lustre.size > instance.capacity:
         grows = f"{has} and grows to {lustre.capacity}, which may take 90 minutes"
-        return true(STORAGE_READY, "Resizing", f"{grows}; Pods go on using it meanwhile")
+        return true(STORAGE_READY, Reason.RESIZING, f"{grows}; Pods go on using it meanwhile")
     return true(
-        STORAGE_READY, "Updating", f"{has}, and its settings are changed; Pods go on using it meanwhile"
+        STORAGE_READY, Reason.UPDATING, f"{has}, and its settings are changed; Pods go on using it meanwhile"
     )
 
 

@@ -5,11 +5,12 @@ from typing import Any
 
 from kvtier.api import quantities
 from kvtier.api.conditions import STORAGE_READY, Condition, false, true
+from kvtier.api.kinds import Object
 from kvtier.api.names import ANNOTATION_PROVISIONER
 from kvtier.api.quantities import canonical, gib
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
 from kvtier.facts.model import Observed
-from kvtier.facts.objects import Object
 from kvtier.plan.children import child, claim_name
 from kvtier.plan.gates import STORAGE, blockers
 from kvtier.plan.lustre import claims
@@ -45,7 +46,7 @@ def mismatch(
     if claim and (claim["spec"].get("volumeName") or "") != volume_name(pool):
         return false(
             STORAGE_READY,
-            "ClaimMismatch",
+            Reason.CLAIM_MISMATCH,
             f"claim {name} was not made for PersistentVolume {volume_name(pool)}, but for "
             f"{claim['spec'].get('volumeName') or claim['spec'].get('storageClassName') or 'another one'}: delete "
             "the claim if its data may go, or make the pool under another name",
@@ -55,7 +56,7 @@ def mismatch(
         return None
     return false(
         STORAGE_READY,
-        "VolumeMismatch",
+        Reason.VOLUME_MISMATCH,
         f"PersistentVolume {volume_name(pool)} differs from the instance in {', '.join(differing)}, which Kubernetes "
         f"does not let change: delete claim {name} and the volume, and kvtier makes them again; the data stays in the "
         "instance",
@@ -118,8 +119,8 @@ def _reserved(wanted: Manifest, claim: Object | None, volume: Object | None) -> 
     }
 
 
-_MAKING = ("Creating", "Provisioning")
-_WAITING = ("PrerequisitesNotMet", "Waiting", "InstanceUnknown")
+_MAKING = (Reason.CREATING, Reason.PROVISIONING)
+_WAITING = (Reason.PREREQUISITES_NOT_MET, Reason.WAITING, Reason.INSTANCE_UNKNOWN)
 
 
 def plan_static(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: Checks, now: str) -> Part:
@@ -157,7 +158,7 @@ def _condition(known: Known, claim: Object | None, observed: Observed, refused: 
         return known.condition
     if claim is None and refused:
         reasons = ", ".join(f"{condition.type} is {condition.status}" for condition in refused)
-        return false(STORAGE_READY, "PrerequisitesNotMet", f"nothing is created while {reasons}")
+        return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"nothing is created while {reasons}")
     return _unbound(claim, observed)
 
 
@@ -166,26 +167,28 @@ def _bound(known: Known, claim: Object) -> Condition:
     name = claim["metadata"]["name"]
     if known.source is None and known.unseen:
         said = f"claim {name} is bound to {gib(claims.capacity(claim))}; how the instance is cannot be seen"
-        return true(STORAGE_READY, "Bound", f"{said}: {known.unseen}")
+        return true(STORAGE_READY, Reason.BOUND, f"{said}: {known.unseen}")
     if known.condition:
         return known.condition
     if known.growth:
         return known.growth
     size = known.source.capacity if known.source else claims.capacity(claim)
-    return true(STORAGE_READY, "Bound", f"claim {name} is bound to {gib(size)}")
+    return true(STORAGE_READY, Reason.BOUND, f"claim {name} is bound to {gib(size)}")
 
 
 def _unbound(claim: Object | None, observed: Observed) -> Condition:
     if claim is None:
-        return false(STORAGE_READY, "Creating", "volume and claim are being made")
+        return false(STORAGE_READY, Reason.CREATING, "volume and claim are being made")
     name = claim["metadata"]["name"]
     if claims.going(claim):
         using = f": {', '.join(observed.holders)}" if observed.holders else ""
         said = f"claim {name} was deleted and goes when no Pod uses it any more{using}"
-        return false(STORAGE_READY, "ClaimDeleted", said)
+        return false(STORAGE_READY, Reason.CLAIM_DELETED, said)
     if claims.phase(claim) == "Lost":
-        return false(STORAGE_READY, "VolumeLost", f"the volume of claim {name} is gone, and is made again")
-    return false(STORAGE_READY, "Creating", f"claim {name} waits to be bound to its volume")
+        return false(
+            STORAGE_READY, Reason.VOLUME_LOST, f"the volume of claim {name} is gone, and is made again"
+        )
+    return false(STORAGE_READY, Reason.CREATING, f"claim {name} waits to be bound to its volume")
 
 
 def _tier(
@@ -209,7 +212,7 @@ def _counts(pool: KVCachePool, claim: Object | None) -> bool:
 
 def _phase(claim: Object | None, condition: Condition) -> str:
     if condition.status == "True":
-        return "Resizing" if condition.reason == "Resizing" else "Bound"
+        return "Resizing" if condition.reason == Reason.RESIZING else "Bound"
     if condition.reason in _MAKING:
         return "Provisioning"
     if condition.reason in _WAITING:

@@ -10,11 +10,12 @@ from typing import Any
 
 from kvtier.api import names
 from kvtier.api.conditions import TIER_WRITABLE, Condition, false, true
+from kvtier.api.kinds import Object
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import descriptor, directory, pool_directory, text
 from kvtier.engines.native import LUSTRE_ROOT
 from kvtier.facts.model import Facts, Observed
-from kvtier.facts.objects import Object
 from kvtier.plan.children import child, claim_name, owner
 from kvtier.plan.engine_pods import literal, placed
 from kvtier.plan.gates import ENGINES_ON_LUSTRE, blockers
@@ -175,7 +176,7 @@ def _verdict(pool: KVCachePool, job: Object, found: Outcome, hindered: str | Non
     """The outcome for people; `hindered` is what keeps the Pods of the next try from starting."""
     if found.succeeded:
         return true(
-            TIER_WRITABLE, "Written", "a Pod wrote to the shared tier as engines do, and read it back"
+            TIER_WRITABLE, Reason.WRITTEN, "a Pod wrote to the shared tier as engines do, and read it back"
         )
     reason, text = _told(pool, found)
     more = f"Now {hindered}. " if hindered else ""
@@ -190,13 +191,13 @@ def _progress(pool: KVCachePool, job: Object, observed: Observed, now: str) -> C
     look = f"kubectl -n {pool.namespace} describe job {name}"
     if podless(job, now):
         return false(
-            TIER_WRITABLE, "JobRefused", f"Job {name} can make no Pod: {_refusal(pool)}. See: {look}"
+            TIER_WRITABLE, Reason.JOB_REFUSED, f"Job {name} can make no Pod: {_refusal(pool)}. See: {look}"
         )
     if mount:
-        return false(TIER_WRITABLE, "ProbeStuck", f"{mount}. Seen by Job {name}: {look}")
+        return false(TIER_WRITABLE, Reason.PROBE_STUCK, f"{mount}. Seen by Job {name}: {look}")
     text = f"Job {name} tries whether the shared tier can be written to"
     slow = f"; so far {hindered}" if hindered else ""
-    return false(TIER_WRITABLE, "Probing", f"{text}{slow}. Progress: {look}")
+    return false(TIER_WRITABLE, Reason.PROBING, f"{text}{slow}. Progress: {look}")
 
 
 def _refusal(pool: KVCachePool) -> str:
@@ -209,19 +210,19 @@ def _refusal(pool: KVCachePool) -> str:
     return "a quota or an admission policy of the namespace refuses it"
 
 
-def _told(pool: KVCachePool, found: Outcome) -> tuple[str, str]:
+def _told(pool: KVCachePool, found: Outcome) -> tuple[Reason, str]:
     if found.code == 13:
-        return "NotWritable", _not_writable(pool, found)
+        return Reason.NOT_WRITABLE, _not_writable(pool, found)
     if found.code in _ANSWERS:
         return _ANSWERS[found.code]
     if found.reason == "DeadlineExceeded":
         return (
-            "ProbeStuck",
+            Reason.PROBE_STUCK,
             f"writing to the shared tier did not end within {DEADLINE_SECONDS // 60} minutes: its Pod could not be "
             "made, got no node, no image or no mount, or the file system hangs",
         )
     return (
-        "ProbeFailed",
+        Reason.PROBE_FAILED,
         f"writing to the shared tier failed ({found.reason or 'Failed'}: {found.message or 'no message'}): see the "
         f"logs of its Pods",
     )
@@ -229,17 +230,17 @@ def _told(pool: KVCachePool, found: Outcome) -> tuple[str, str]:
 
 _ANSWERS = {
     5: (
-        "InputOutput",
+        Reason.INPUT_OUTPUT,
         "the file system gave an I/O error or no answer within 2 minutes: see that the instance is ACTIVE, has no "
         "maintenance, and that the firewall lets TCP 988 and 6988 through between it and the nodes",
     ),
     28: (
-        "NoSpace",
+        Reason.NO_SPACE,
         "the file system has no space or quota left: grow tiers.lustre.capacity, or delete caches that are no longer "
         "used",
     ),
     30: (
-        "ReadOnly",
+        Reason.READ_ONLY,
         "the file system is read-only: see that neither the volume nor its mountOptions say ro, and that the instance "
         "is ACTIVE",
     ),
@@ -309,11 +310,13 @@ def _held(pool: KVCachePool, checks: Checks, nodes_usable: bool) -> Condition | 
     if refused:
         reasons = ", ".join(f"{one.type} is {one.status}" for one in refused)
         return false(
-            TIER_WRITABLE, "PrerequisitesNotMet", f"the shared tier is not tried out while {reasons}"
+            TIER_WRITABLE, Reason.PREREQUISITES_NOT_MET, f"the shared tier is not tried out while {reasons}"
         )
     if not nodes_usable:
         return false(
-            TIER_WRITABLE, "Waiting", "the shared tier is not tried out while there are no nodes to run on"
+            TIER_WRITABLE,
+            Reason.WAITING,
+            "the shared tier is not tried out while there are no nodes to run on",
         )
     return None
 

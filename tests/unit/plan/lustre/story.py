@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, stamp, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus
 from kvtier.facts.model import Counters, Instance, LustreFacts, Observed, Operation
 from kvtier.plan.events import PoolEvent, status_events
@@ -31,7 +32,9 @@ USABLE = "2026-11-29T12:00:00Z"
 def cached(uri: str = URI, **changes: Any) -> KVCachePool:
     """A pool whose tier was found usable at noon, with Cloud Storage; `changes` are those of `cloudStorage`."""
     made = pool(cluster=CLUSTER, tiers={"cloudStorage": {"uri": uri, **changes}})
-    return with_status(made, PoolStatus(conditions=stamp([true("StorageReady", "Bound")], [], 1, USABLE)))
+    return with_status(
+        made, PoolStatus(conditions=stamp([true("StorageReady", Reason.BOUND)], [], 1, USABLE))
+    )
 
 
 class Story:

@@ -3,9 +3,9 @@
 from dataclasses import replace
 from typing import Any
 
+from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Counters, Instance, LustreFacts, Operation
-from kvtier.facts.objects import Object
 from kvtier.plan.children import mounts_lustre
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan

@@ -3,6 +3,7 @@
 import pytest
 
 from kvtier.api.conditions import stamp, true
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.facts.model import Counters
 from kvtier.plan.model import Call
@@ -133,6 +134,6 @@ def test_without_a_memory_of_the_tier_only_times_to_come_count() -> None:
 def test_a_tier_that_comes_and_goes_makes_no_time_come_twice_or_never() -> None:
     story = nightly()
     exported(story, SLOT)
-    flapped = stamp([true("StorageReady", "Bound")], [], 1, "2026-12-01T03:10:00Z")
+    flapped = stamp([true("StorageReady", Reason.BOUND)], [], 1, "2026-12-01T03:10:00Z")
     story.pool = with_status(story.pool, story.pool.status.model_copy(update={"conditions": flapped}))
     assert _subjects(story, "2026-12-01T03:20:00Z") == ["2026-12-01T03:00:00Z"]

@@ -3,6 +3,7 @@
 from dataclasses import replace
 
 from kvtier.api.conditions import unknown
+from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Instance, LustreFacts, Window
 from kvtier.plan.events import PoolEvent
@@ -187,5 +188,5 @@ def test_when_to_look_again(of: KVCachePool, now: str, wanted: float | None) -> 
 
 def test_a_status_from_before_says_nothing_about_engines() -> None:
     watch = Watch(BYPASS)
-    watch.write(unknown("MaintenanceScheduled", "LustreAPIUnavailable", "no answer"), BEFORE)
+    watch.write(unknown("MaintenanceScheduled", Reason.LUSTRE_API_UNAVAILABLE, "no answer"), BEFORE)
     assert watch.at(BEFORE) == ("True", "Scheduled")
