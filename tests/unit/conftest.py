@@ -1,6 +1,70 @@
-"""Unit tests: no API server, no network, no clock. Fixtures of the control plane are not for them."""
+"""Unit tests: no API server, no network but loopback, no clock. Fixtures of the control plane are not for them."""
 
+import threading
+from collections.abc import Iterator
+
+import pytest
 from hypothesis import settings
+
+from kvtier.facts.lustre_api import LustreReader
+from kvtier.gcp import calls, container, lustre
+from testbed.gke_api import GKEApi
+from testbed.lustre_api import LustreAPI
+from testbed.lustre_client import LustreProject
+from unit.google import Clock
 
 settings.register_profile("unit", deadline=None, print_blob=True)
 settings.load_profile("unit")
+
+
+@pytest.fixture
+def no_calls_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Calls that a test has not waited for have ended afterwards; the servers let held ones go."""
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    others = set(threading.enumerate())
+    yield
+    for thread in set(threading.enumerate()) - others:
+        if thread.name.startswith(("gke-api", "lustre-api")):
+            thread.join(10)
+            assert not thread.is_alive()
+
+
+@pytest.fixture
+def gke_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[GKEApi]:
+    """The GKE API, at which the operator's client looks."""
+    with GKEApi() as server:
+        monkeypatch.setenv(container.ENDPOINT_VARIABLE, server.url)
+        yield server
+
+
+@pytest.fixture
+def lustre_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LustreAPI]:
+    """The Managed Lustre API, at which the operator's client looks."""
+    with LustreAPI() as server:
+        monkeypatch.setenv(lustre.ENDPOINT_VARIABLE, server.url)
+        yield server
+
+
+@pytest.fixture
+def project(lustre_api: LustreAPI) -> LustreProject:
+    """Project p of the Managed Lustre API."""
+    return lustre_api.project("p")
+
+
+@pytest.fixture
+def clock() -> Clock:
+    return Clock()
+
+
+@pytest.fixture
+def reader(project: LustreProject, clock: Clock) -> LustreReader:
+    """A reader of the Lustre API that waits for answers; instances home and away exist."""
+    for name in ("home", "away"):
+        project.put(name)
+    return LustreReader(clock, patience=60.0)
+
+
+@pytest.fixture
+def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
+    """For servers that never answer: the client notices at once."""
+    monkeypatch.setattr(calls, "SOCKET_SECONDS", 0.2)

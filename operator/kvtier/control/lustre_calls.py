@@ -45,7 +45,7 @@ class LustreCaller:
     def _wanted(self, call: Call) -> bool:
         if call.request in self._under_way:
             return False
-        known = self._reader.noted(call.instance, call.request)
+        known = self._reader.operation(call.instance, call.request)
         return known is None or (not known.name and (not known.done or known.code in UNANSWERED))
 
     def _begin(self, call: Call) -> asyncio.Task[None]:

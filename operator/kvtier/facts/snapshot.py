@@ -24,14 +24,14 @@ async def read(
     lustre: LustreReader | None = None,
 ) -> list[tuple[KVCachePool, Facts]]:
     """Every pool as it would be if it were applied, and all that the checks look at. Raises ApiError."""
-    gke, lustre = gke or GKEReader(), lustre or LustreReader()
+    gke, lustre = gke or GKEReader(), lustre or LustreReader(patience=None)
     cluster, volumes = await _cluster(client), await _volumes(client)
     stored = {_name(obj): obj for obj in await client.list(POOL) or []}
     applied = [_applied(pool, stored.get((pool.namespace, pool.name))) for pool in pools]
     around = _around(stored, applied, volumes)
     found = []
     for pool in applied:
-        seen = await lustre.ask(identity.instance(pool))
+        seen = await lustre.read(identity.instance(pool))
         filesystem = seen.instance.filesystem if seen and seen.instance else ""
         facts = Facts(
             cluster=cluster,

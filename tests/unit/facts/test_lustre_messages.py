@@ -19,11 +19,11 @@ TYPES = "type.googleapis.com/google.cloud.lustre.v1."
 def instance(**fields: Any) -> Instance:
     document = {"name": NAME} | fields
     raw = ParseDict(document, lustre_v1.Instance.pb(lustre_v1.Instance()), ignore_unknown_fields=True)
-    return messages.instance(lustre_v1.Instance.wrap(raw), NAME)
+    return messages.instance_from(lustre_v1.Instance.wrap(raw), NAME)
 
 
 def operation(**fields: Any) -> Operation:
-    return messages.operation(ParseDict({"name": OPERATION} | fields, Message()), OPERATION)
+    return messages.operation_from(ParseDict({"name": OPERATION} | fields, Message()), OPERATION)
 
 
 def copying(kind: str = "ImportDataMetadata", **fields: Any) -> Operation:

@@ -23,7 +23,7 @@ NAMED: dict[str, Any] = joined(NODES, {"tiers": {"lustre": {"filesystem": "kvcac
 class Told(LustreReader):
     """A Lustre API with one instance."""
 
-    async def ask(self, instance_name: str | None, *_: Any) -> LustreFacts | None:
+    async def read(self, instance_name: str | None, *_: Any) -> LustreFacts | None:
         return instance(filesystem="kvcache") if instance_name == NAME else None
 
 

@@ -252,14 +252,14 @@ async def test_a_refused_connection_is_an_error_with_a_reason(monkeypatch: pytes
 
 @every_call
 async def test_without_credentials_nothing_is_asked(
-    service: LustreAPI, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    lustre_api: LustreAPI, kind: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("HOME", "CLOUDSDK_CONFIG"):
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    monkeypatch.setenv(lustre.ENDPOINT_VARIABLE, service.url.replace("http:", "https:"))
+    monkeypatch.setenv(lustre.ENDPOINT_VARIABLE, lustre_api.url.replace("http:", "https:"))
     error = await refused(kind)
     assert isinstance(error, errors.NoCredentialsError)
     assert "credentials were not found" in str(error)
-    assert not service.project("p").calls()
+    assert not lustre_api.project("p").calls()

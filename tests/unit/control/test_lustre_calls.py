@@ -16,10 +16,8 @@ from testbed.lustre_client import LustreProject
 from testbed.lustre_documents import instance, refusal
 from testbed.lustre_service.operations import HELD
 from testbed.waiting import eventually
+from unit.google import HOME, LOCATION, REQUEST, reached
 
-ZONE = "projects/p/locations/us-central1-a"
-HOME = f"{ZONE}/instances/home"
-REQUEST = "8f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e"
 CREATE = Call("create", HOME, REQUEST, instance())
 
 
@@ -29,7 +27,7 @@ def reader() -> LustreReader:
 
 
 @pytest.fixture
-async def caller(service: LustreAPI, reader: LustreReader) -> AsyncIterator[LustreCaller]:
+async def caller(lustre_api: LustreAPI, reader: LustreReader) -> AsyncIterator[LustreCaller]:
     caller = LustreCaller(reader, patience=60.0)
     yield caller
     await caller.close()
@@ -47,7 +45,7 @@ async def answer(reader: LustreReader) -> Operation:
 
 async def answered(reader: LustreReader) -> None:
     """Return when what is under way is so no more."""
-    await asyncio.to_thread(eventually, lambda: reader.noted(HOME, REQUEST) != Operation())
+    await asyncio.to_thread(eventually, lambda: reader.operation(HOME, REQUEST) != Operation())
 
 
 async def test_a_request_is_made_and_its_operation_known_at_once(
@@ -167,7 +165,7 @@ async def test_a_request_under_way_is_left_alone_and_repeated_by_nobody(
     assert await answer(reader) == Operation()
     caller.patience = 60.0
     assert not await caller.carry_out([CREATE])
-    await asyncio.to_thread(eventually, hold.hits)
+    await reached(hold)
     project.heal()
     await answered(reader)
     assert (await answer(reader)).name
@@ -181,12 +179,12 @@ async def test_requests_that_hang_hold_up_nothing_else(
     project.put("home")
     hold = project.fail(Hold(), "create", times=-1)
     calls = [
-        Call("create", f"{ZONE}/instances/i{n}", f"{n}f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e", instance())
+        Call("create", f"{LOCATION}/instances/i{n}", f"{n}f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e", instance())
         for n in range(8)
     ]
     workers = [asyncio.create_task(caller.carry_out([call])) for call in calls]
     assert all(await asyncio.gather(*workers))
-    await asyncio.to_thread(eventually, lambda: hold.hits() == 8)
+    await reached(hold, 8)
     found = await facts(reader)
     assert found.instance is not None
     assert await caller.carry_out([Call("update", HOME, REQUEST, {"capacityGib": "18000"})])
@@ -195,7 +193,7 @@ async def test_requests_that_hang_hold_up_nothing_else(
 async def test_one_refusal_does_not_keep_the_other_requests_from_being_made(
     caller: LustreCaller, project: LustreProject
 ) -> None:
-    missing = Call("delete", f"{ZONE}/instances/missing", REQUEST.replace("8f", "9f"))
+    missing = Call("delete", f"{LOCATION}/instances/missing", REQUEST.replace("8f", "9f"))
     assert await caller.carry_out([missing, CREATE])
     assert len(project.operations()) == 1
 
@@ -206,10 +204,10 @@ async def test_closing_gives_up_on_what_hangs(
     caller.patience = 0.0
     hold = project.fail(Hold(), "create", times=-1)
     await caller.carry_out([CREATE])
-    await asyncio.to_thread(eventually, hold.hits)
+    await reached(hold)
     await caller.close()
     assert len(asyncio.all_tasks()) == 1
-    assert reader.noted(HOME, REQUEST) == Operation()
+    assert reader.operation(HOME, REQUEST) == Operation()
 
 
 async def test_who_is_cancelled_while_waiting_takes_no_request_along(
@@ -217,7 +215,7 @@ async def test_who_is_cancelled_while_waiting_takes_no_request_along(
 ) -> None:
     hold = project.fail(Hold(), "create")
     worker = asyncio.create_task(caller.carry_out([CREATE]))
-    await asyncio.to_thread(eventually, hold.hits)
+    await reached(hold)
     worker.cancel()
     with pytest.raises(asyncio.CancelledError):
         await worker

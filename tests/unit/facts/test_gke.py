@@ -1,0 +1,204 @@
+"""Facts of a GKE cluster: asked for once, kept, and explained when they cannot be had."""
+
+import asyncio
+from typing import Any
+
+import pytest
+
+from kvtier.api.v1alpha1 import Cluster
+from kvtier.checks import network
+from kvtier.facts.gke import GKEReader
+from kvtier.facts.model import GKECluster
+from kvtier.gcp import container
+from testbed.gke_api import GKEApi
+from testbed.gke_documents import Drop, Fault, Hold, Reply, cluster, refusal
+from unit.builders import facts, pool
+from unit.google import Clock
+from unit.tables import table
+
+HOME, AWAY = (Cluster(project="p", location="us-central1", name=name) for name in ("home", "away"))
+HOME_NAME, AWAY_NAME = (f"projects/p/locations/us-central1/clusters/{name}" for name in ("home", "away"))
+NETWORK = "projects/p/global/networks/n"
+KNOWN = GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=True, legacy_port=False)
+
+
+@pytest.fixture
+def reader(gke_api: GKEApi, clock: Clock) -> GKEReader:
+    for name in (HOME_NAME, AWAY_NAME):
+        gke_api.put(name, cluster(NETWORK))
+    return GKEReader(clock)
+
+
+async def read(reader: GKEReader, of: Cluster = HOME) -> GKECluster:
+    found = await reader.read(of)
+    assert found is not None
+    return found
+
+
+async def test_a_pool_that_names_no_cluster_costs_no_request(reader: GKEReader, gke_api: GKEApi) -> None:
+    assert await reader.read(None) is None
+    assert not gke_api.calls()
+
+
+@table(
+    "document, found",
+    {
+        "network, version, add-on and port": (cluster(NETWORK), KNOWN),
+        "that the add-on is off": (
+            cluster(NETWORK, lustre=False),
+            GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=False, legacy_port=False),
+        ),
+        "that its nodes speak at the legacy port": (
+            cluster(
+                NETWORK,
+                addonsConfig={"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": True}},
+            ),
+            GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=True, legacy_port=True),
+        ),
+        "nothing that the API leaves out": ({}, GKECluster(lustre_addon=False, legacy_port=False)),
+        "no network of an empty configuration": (
+            {"networkConfig": {}, "network": "n", "addonsConfig": None},
+            GKECluster(lustre_addon=False, legacy_port=False),
+        ),
+    },
+)
+async def test_of_a_cluster_it_reads(
+    reader: GKEReader, gke_api: GKEApi, document: dict[str, Any], found: GKECluster
+) -> None:
+    gke_api.put(HOME_NAME, document)
+    assert await read(reader) == found
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [
+        (refusal(400), "correct spec.cluster"),
+        (refusal(401), "Workload Identity"),
+        (refusal(403), "grant roles/container.clusterViewer"),
+        (refusal(404), "correct spec.cluster"),
+        (refusal(429), "no quota left"),
+        (refusal(500), "answered 500"),
+        (refusal(503), "it is asked again"),
+        (Reply(200, b"<html>sign in</html>"), "check proxies"),
+        (Drop(), "let kvtier reach it"),
+    ],
+)
+async def test_a_failure_is_a_sentence_that_says_what_to_do_and_never_changes(
+    reader: GKEReader, gke_api: GKEApi, clock: Clock, fault: Fault, advice: str
+) -> None:
+    gke_api.fail(fault)
+    first = await read(reader)
+    assert first.error is not None
+    assert advice in first.error
+    assert HOME_NAME in first.error
+    clock.now += 60
+    assert await read(reader) == first
+    assert len(gke_api.calls()) == 2
+
+
+@pytest.mark.usefixtures("short_reads")
+async def test_silence_is_such_a_sentence_too(reader: GKEReader, gke_api: GKEApi) -> None:
+    gke_api.fail(Hold())
+    assert "let kvtier reach it" in ((await read(reader)).error or "")
+
+
+async def test_an_address_in_memory_does_not_make_a_failure_look_new(
+    reader: GKEReader, clock: Clock, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from google.auth.exceptions import RefreshError, TransportError
+
+    kept: list[object] = []
+
+    def fail(endpoint: str) -> None:
+        class Response:
+            pass
+
+        kept.append(Response())
+        raise RefreshError(TransportError("no token", kept[-1]), f"from {kept[-1]}")
+
+    monkeypatch.setattr(container, "_client", fail)
+    first = await read(reader)
+    clock.now += 60
+    assert await read(reader) == first
+    assert "(no token)" in (first.error or "")
+
+
+async def test_a_refusal_is_the_message_of_the_condition(reader: GKEReader, gke_api: GKEApi) -> None:
+    gke_api.fail(refusal(403))
+    condition = network.check(pool(), facts(gke=await read(reader)))
+    assert (condition.status, condition.reason) == ("Unknown", "GKEUnreachable")
+    assert "roles/container.clusterViewer" in condition.message
+
+
+async def test_an_answer_is_kept_for_four_minutes(reader: GKEReader, gke_api: GKEApi, clock: Clock) -> None:
+    await read(reader)
+    clock.now += 239
+    await read(reader)
+    assert len(gke_api.calls()) == 1
+    clock.now += 1
+    gke_api.put(HOME_NAME, cluster("projects/p/global/networks/new"))
+    assert (await read(reader)).network == "projects/p/global/networks/new"
+
+
+async def test_after_a_failure_the_api_is_asked_again_in_a_minute(
+    reader: GKEReader, gke_api: GKEApi, clock: Clock
+) -> None:
+    gke_api.fail(refusal(403), times=1)
+    assert (await read(reader)).error
+    clock.now += 59
+    assert (await read(reader)).error
+    clock.now += 1
+    assert await read(reader) == KNOWN
+
+
+@pytest.mark.parametrize("fault", [refusal(401), refusal(429), refusal(503), Drop()])
+async def test_an_outage_does_not_undo_what_is_known_for_an_hour(
+    reader: GKEReader, gke_api: GKEApi, clock: Clock, fault: Fault
+) -> None:
+    assert await read(reader) == KNOWN
+    gke_api.fail(fault)
+    clock.now += 3599
+    assert await read(reader) == KNOWN
+    clock.now += 60
+    assert (await read(reader)).error
+
+
+@pytest.mark.parametrize("code", [400, 403, 404])
+async def test_a_refusal_about_the_cluster_undoes_what_was_known(
+    reader: GKEReader, gke_api: GKEApi, clock: Clock, code: int
+) -> None:
+    await read(reader)
+    gke_api.fail(refusal(code))
+    clock.now += 240
+    assert (await read(reader)).error
+
+
+async def test_pools_that_ask_at_the_same_time_share_one_request(reader: GKEReader, gke_api: GKEApi) -> None:
+    hold = Hold()
+    gke_api.fail(hold)
+    asking = [asyncio.create_task(read(reader)) for _ in range(50)]
+    assert await asyncio.to_thread(hold.entered.wait, 10)
+    gke_api.heal()
+    assert await asyncio.gather(*asking) == [KNOWN] * 50
+    assert len(gke_api.calls()) == 1
+
+
+async def test_a_failure_about_one_cluster_does_not_touch_another(reader: GKEReader, gke_api: GKEApi) -> None:
+    gke_api.fail(refusal(500), cluster=HOME_NAME)
+    assert (await read(reader)).error
+    assert await read(reader, AWAY) == KNOWN
+
+
+async def test_only_the_first_answer_is_waited_for(gke_api: GKEApi, clock: Clock) -> None:
+    reader, hold = GKEReader(clock, patience=0.0), Hold()
+    gke_api.put(HOME_NAME, cluster(NETWORK))
+    assert await read(reader) == KNOWN
+    gke_api.put(HOME_NAME, cluster("projects/p/global/networks/new"))
+    gke_api.fail(hold)
+    clock.now += 240
+    assert [await read(reader) for _ in range(3)] == [KNOWN] * 3
+    assert await asyncio.to_thread(hold.entered.wait, 10)
+    gke_api.heal()
+    reader.patience = 60.0
+    assert (await read(reader)).network == "projects/p/global/networks/new"
+    assert len(gke_api.calls()) == 2

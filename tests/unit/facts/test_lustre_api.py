@@ -1,0 +1,339 @@
+"""Facts of a Lustre instance and its operations: never waited for long, and explained when they cannot be had."""
+
+import asyncio
+from collections.abc import Mapping
+from types import MappingProxyType
+
+import pytest
+
+from kvtier.facts.lustre_api import LustreReader
+from kvtier.facts.model import LustreFacts, Operation
+from kvtier.gcp import lustre
+from testbed.google_faults import Drop, Fault, Hold, Reply
+from testbed.lustre_client import LustreProject
+from testbed.lustre_documents import instance, refusal
+from testbed.lustre_service.operations import HELD
+from unit.google import AWAY, HOME, LOCATION, REQUEST, Clock, reached
+
+NO_OPERATIONS: Mapping[str, str] = MappingProxyType({})
+
+
+async def read(
+    reader: LustreReader, name: str = HOME, operations: Mapping[str, str] = NO_OPERATIONS
+) -> LustreFacts:
+    facts = await reader.read(name, operations)
+    assert facts is not None
+    return facts
+
+
+async def state(reader: LustreReader, name: str = HOME) -> str:
+    found = (await read(reader, name)).instance
+    return found.state if found else ""
+
+
+async def size(reader: LustreReader) -> int:
+    """In GiB."""
+    found = (await read(reader)).instance
+    return found.capacity >> 30 if found else 0
+
+
+async def test_a_pool_without_an_instance_costs_no_request(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    assert await reader.read(None, {}) is None
+    assert not project.calls()
+
+
+async def test_an_instance_is_known_by_its_full_name(reader: LustreReader) -> None:
+    found = (await read(reader)).instance
+    assert found is not None
+    assert (found.name, found.state, found.capacity) == (HOME, "ACTIVE", 9000 << 30)
+
+
+async def test_an_instance_that_does_not_exist_is_no_error(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    project.remove("home")
+    assert await read(reader) == LustreFacts()
+
+
+@pytest.mark.parametrize(
+    ("fault", "advice"),
+    [
+        (refusal("INVALID_ARGUMENT"), "correct spec.tiers.lustre"),
+        (refusal("UNAUTHENTICATED"), "Workload Identity, with roles/lustre.viewer, or roles/lustre.admin"),
+        (refusal("PERMISSION_DENIED"), "grant roles/lustre.viewer"),
+        (refusal("PERMISSION_DENIED"), "in project p to kvtier's service account"),
+        (refusal("RESOURCE_EXHAUSTED"), "no quota left"),
+        (refusal("INTERNAL"), "answered 500"),
+        (refusal("UNAVAILABLE"), "it is asked again"),
+        (Reply(200, b"<html>sign in</html>"), "check proxies and KVTIER_LUSTRE_ENDPOINT"),
+        (Reply(404, b"<html>no such page</html>"), "is not the Lustre API"),
+        (Drop(), "let kvtier reach it"),
+    ],
+)
+async def test_a_failure_is_a_sentence_that_says_what_to_do_and_never_changes(
+    reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault, advice: str
+) -> None:
+    project.fail(fault, times=-1)
+    first = await read(reader)
+    assert first.error is not None
+    assert first.instance is None
+    assert advice in first.error
+    assert HOME in first.error
+    clock.now += 15
+    assert await read(reader) == first
+    assert len(project.calls()) == 2
+
+
+@pytest.mark.usefixtures("short_reads")
+async def test_silence_is_such_a_sentence_too(reader: LustreReader, project: LustreProject) -> None:
+    project.fail(Hold(), times=-1)
+    assert "let kvtier reach it" in ((await read(reader)).error or "")
+
+
+async def test_a_failure_is_logged_once(
+    reader: LustreReader, project: LustreProject, clock: Clock, caplog: pytest.LogCaptureFixture
+) -> None:
+    project.fail(refusal("PERMISSION_DENIED"), times=2)
+    for _ in range(2):
+        assert (await read(reader)).error
+        clock.now += 15
+    assert await state(reader) == "ACTIVE"
+    assert [record.message for record in caplog.records if record.name.startswith("kvtier")] == [
+        f"the Lustre API refuses to show {HOME} (Permission 'lustre.instances.get' denied on resource (or it may "
+        "not exist).): grant roles/lustre.viewer, or roles/lustre.admin where kvtier makes instances or copies "
+        "data in project p to kvtier's service account (Workload Identity), and enable lustre.googleapis.com there"
+    ]
+
+
+async def test_an_active_instance_is_kept_for_four_minutes(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    await read(reader)
+    clock.now += 239
+    await read(reader)
+    assert len(project.calls()) == 1
+    clock.now += 1
+    project.put("home", instance(18000))
+    assert await size(reader) == 18000
+
+
+@pytest.mark.parametrize("word", ["CREATING", "UPDATING", "DELETING", "UPGRADING", "SUSPENDED"])
+async def test_an_instance_that_is_not_active_is_asked_for_again_soon(
+    reader: LustreReader, project: LustreProject, clock: Clock, word: str
+) -> None:
+    project.set_state("home", word)
+    assert await state(reader) == word
+    project.set_state("home", "")
+    clock.now += 14
+    assert await state(reader) == word
+    clock.now += 1
+    assert await state(reader) == "ACTIVE"
+
+
+@pytest.mark.parametrize("fault", [refusal("UNAUTHENTICATED"), refusal("UNAVAILABLE"), Drop()])
+async def test_an_outage_does_not_undo_what_is_known_for_an_hour(
+    reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault
+) -> None:
+    known = await read(reader)
+    project.fail(fault, times=-1)
+    clock.now += 3599
+    assert await read(reader) == known
+    clock.now += 15
+    assert (await read(reader)).error
+
+
+async def test_after_an_outage_the_api_is_asked_again_soon(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    await read(reader)
+    project.fail(Drop())
+    clock.now += 240
+    assert await state(reader) == "ACTIVE"
+    project.put("home", instance(18000))
+    clock.now += 15
+    assert await size(reader) == 18000
+
+
+async def test_an_instance_that_is_gone_is_not_kept(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    await read(reader)
+    project.remove("home")
+    clock.now += 240
+    assert await read(reader) == LustreFacts()
+    project.fail(Drop())
+    clock.now += 15
+    assert (await read(reader)).error, "in an outage nobody knows that it does not exist"
+
+
+@pytest.mark.parametrize("status", ["PERMISSION_DENIED", "INVALID_ARGUMENT"])
+async def test_a_refusal_about_the_instance_undoes_what_was_known(
+    reader: LustreReader, project: LustreProject, clock: Clock, status: str
+) -> None:
+    await read(reader)
+    project.fail(refusal(status))
+    clock.now += 240
+    assert (await read(reader)).error
+
+
+async def test_a_hundred_pools_that_ask_at_the_same_time_share_one_request(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    hold = project.fail(Hold(), "get")
+    asking = [asyncio.create_task(read(reader)) for _ in range(100)]
+    await reached(hold)
+    project.heal()
+    assert [facts.error for facts in await asyncio.gather(*asking)] == [None] * 100
+    assert len(project.calls("get")) == 1
+
+
+async def test_a_silent_api_about_one_instance_does_not_hold_up_another(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    hold = project.fail(Hold(), instance="home", times=-1)
+    stuck = asyncio.create_task(read(reader))
+    await reached(hold)
+    assert await state(reader, AWAY) == "ACTIVE"
+    assert not stuck.done()
+    project.heal()
+    assert (await stuck).instance
+
+
+async def test_the_first_answer_is_left_to_the_next_reader_too(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    reader.patience = 0.0
+    hold = project.fail(Hold(), times=-1)
+    found = [await read(reader) for _ in range(3)]
+    assert found == [LustreFacts(error=f"the Lustre API is being asked about {HOME}")] * 3
+    await reached(hold)
+    project.heal()
+    reader.patience = 60.0
+    assert await state(reader) == "ACTIVE"
+    assert len(project.calls()) == 1
+
+
+async def test_a_slow_answer_leaves_what_is_known(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    known = await read(reader)
+    reader.patience = 0.0
+    project.set_state("home", "SUSPENDED")
+    project.fail(Hold(), times=-1)
+    clock.now += 240
+    assert [await read(reader) for _ in range(3)] == [known] * 3
+    project.heal()
+    reader.patience = None
+    assert await state(reader) == "SUSPENDED", "a command waits for as long as it takes"
+
+
+async def grow(gib: int) -> str:
+    """Name of the operation."""
+    return str((await lustre.start("update", HOME, REQUEST, {"capacityGib": str(gib)})).name)
+
+
+async def test_an_operation_that_the_status_names_is_followed_to_its_end(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    project.configure(update_seconds=HELD)
+    name = await grow(18000)
+    running = await read(reader, HOME, {REQUEST: name})
+    assert running.operations == {REQUEST: Operation(name)}
+    project.finish(name)
+    clock.now += 14
+    assert await read(reader, HOME, {REQUEST: name}) == running
+    clock.now += 1
+    over = await read(reader, HOME, {REQUEST: name})
+    assert over.operations == {REQUEST: Operation(name, done=True)}
+    assert await size(reader) == 18000
+
+
+async def test_an_operation_is_over_only_once_the_instance_has_been_seen_after_it(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    project.configure(update_seconds=HELD)
+    name = await grow(18000)
+    before = await read(reader, HOME, {REQUEST: name})
+    project.finish(name)
+    project.fail(Drop(), "get")
+    clock.now += 15
+    assert await read(reader, HOME, {REQUEST: name}) == before
+    clock.now += 15
+    assert (await read(reader, HOME, {REQUEST: name})).operations[REQUEST].done
+
+
+async def test_a_finished_operation_is_not_asked_about_again(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    name = await grow(18000)
+    for _ in range(3):
+        assert (await read(reader, HOME, {REQUEST: name})).operations[REQUEST].done
+        clock.now += 240
+    assert len(project.calls("get_operation")) == 1
+
+
+async def test_an_operation_that_failed_has_its_code(reader: LustreReader, project: LustreProject) -> None:
+    project.end_operations("update", "RESOURCE_EXHAUSTED", "no   room")
+    name = await grow(18000)
+    found = await read(reader, HOME, {REQUEST: name})
+    assert found.operations[REQUEST] == Operation(name, True, "ResourceExhausted", "no room")
+
+
+async def test_an_operation_that_the_api_has_forgotten_has_ended(reader: LustreReader) -> None:
+    found = (await read(reader, HOME, {REQUEST: f"{LOCATION}/operations/o"})).operations[REQUEST]
+    assert (found.done, found.code) == (True, "NotFound")
+
+
+async def test_an_operation_that_may_not_be_looked_at_says_so(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    name = await grow(18000)
+    project.fail(refusal("PERMISSION_DENIED"), "get_operation")
+    found = (await read(reader, HOME, {REQUEST: name})).operations[REQUEST]
+    assert not found.done
+    assert "grant roles/lustre.viewer" in found.message
+    clock.now += 15
+    assert (await read(reader)).operations[REQUEST].done
+
+
+async def test_an_outage_leaves_an_operation_as_it_was(
+    reader: LustreReader, project: LustreProject, clock: Clock
+) -> None:
+    name = await grow(18000)
+    project.fail(Drop(), "get_operation")
+    assert (await read(reader, HOME, {REQUEST: name})).operations[REQUEST] == Operation(name)
+    clock.now += 15
+    assert (await read(reader)).operations[REQUEST].done
+
+
+async def test_a_request_whose_operation_nobody_knows_is_not_made_up(reader: LustreReader) -> None:
+    assert (await read(reader, HOME, {REQUEST: ""})).operations == {}
+
+
+async def test_after_a_request_the_instance_is_asked_for_at_once(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    await read(reader)
+    project.configure(update_seconds=HELD)
+    reader.note(HOME, REQUEST, Operation())
+    assert (await read(reader)).operations == {REQUEST: Operation()}
+    assert len(project.calls("get")) == 1
+    name = await grow(18000)
+    reader.note(HOME, REQUEST, Operation(name))
+    assert await state(reader) == "UPDATING"
+    assert (await read(reader)).operations == {REQUEST: Operation(name)}
+
+
+async def test_an_answer_from_before_a_request_is_asked_for_once_more(
+    reader: LustreReader, project: LustreProject
+) -> None:
+    project.configure(update_seconds=HELD)
+    hold = project.fail(Hold(), "get", carried_out=True)
+    asking = asyncio.create_task(state(reader))
+    await reached(hold)
+    reader.note(HOME, REQUEST, Operation(await grow(18000)))
+    project.heal()
+    assert await asking == "UPDATING"
+    assert len(project.calls("get")) == 2
