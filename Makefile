@@ -27,7 +27,7 @@ demo: $(READY) ## Watch a pool come up, change and go on a simulated GKE cluster
 	@$(BIN)/python -m testbed.demo $(if $(KEEP),--keep)
 
 test: $(READY) ## Run all tests, on a real control plane where it matters
-	@$(BIN)/python -m testbed.binaries
+	@$(BIN)/python -m testbed.control_plane.binaries
 	$(BIN)/python -m pytest -n $(JOBS) --dist worksteal $(ARGS)
 
 test-engine: $(READY) ## Run what kvtier renders through the real vLLM and LMCache (7.4 GB in ~/.cache/kvtier)
@@ -46,7 +46,7 @@ lint: $(READY)
 	$(BIN)/lint-imports --no-logo
 	$(BIN)/yamllint --strict .
 	$(BIN)/hadolint Dockerfile
-	@if command -v go >/dev/null; then cd tests/testbed/go && test -z "$$(gofmt -l .)" && go vet ./...; else echo "no go: test bed not vetted"; fi
+	@if command -v go >/dev/null; then test -z "$$(gofmt -l tests/testbed/go)" && $(BIN)/python -m testbed.control_plane.binaries vet; else echo "no go: test bed not vetted"; fi
 
 generate: $(READY) ## Write the CRD and the API reference from the models
 	$(BIN)/kvtier crd > $(CRD)

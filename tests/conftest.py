@@ -7,16 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import yaml
 
-from testbed import binaries, keeper, population
-from testbed.cluster import Cluster
+from testbed import operator_process
+from testbed.control_plane import binaries, shared
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
-from testbed.lustre_csi import LustreService
-from testbed.namespaces import create_namespace, delete_namespace
+from testbed.lustre.csi_driver import LustreService
+from testbed.pools import create_namespace, delete_namespace
 
 RUN_DIRECTORY = "KVTIER_TESTBED_RUN"
-CRDS = Path(__file__).parent.parent / "crds"
 
 
 def _is_worker(config: pytest.Config) -> bool:
@@ -33,9 +32,9 @@ def pytest_configure(config: pytest.Config) -> None:
 def pytest_unconfigure(config: pytest.Config) -> None:
     """Leave only when the shared control plane has ended."""
     if _is_worker(config):
-        keeper.reap()
+        shared.reap()
     else:
-        keeper.join(Path(os.environ.pop(RUN_DIRECTORY)))
+        shared.join(Path(os.environ.pop(RUN_DIRECTORY)))
 
 
 @pytest.fixture(scope="session")
@@ -49,11 +48,8 @@ def programs(pytestconfig: pytest.Config) -> Path:
 @pytest.fixture(scope="session")
 def control_plane(programs: Path) -> Iterator[Cluster]:
     """The run's simulated GKE cluster with the CRDs of kvtier; tests must not disturb each other."""
-    with keeper.shared_cluster(Path(os.environ[RUN_DIRECTORY])) as cluster:
-        definitions = [
-            one for path in sorted(CRDS.glob("*.yaml")) for one in yaml.safe_load_all(path.read_text())
-        ]
-        population.install_definitions(cluster.kube, definitions)
+    with shared.shared_cluster(Path(os.environ[RUN_DIRECTORY])) as cluster:
+        operator_process.install_crd(cluster.kube)
         yield cluster
 
 

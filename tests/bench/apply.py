@@ -13,7 +13,7 @@ from kvtier.api.names import LABEL_MANAGED_BY
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.offline import manifests
 from testbed import pools
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
 from testbed.waiting import eventually
 

@@ -6,11 +6,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-import yaml
-
-from testbed import operator_process, population
-from testbed.cluster import Cluster
-from testbed.controlplane import ControlPlane
+from testbed import operator_process
+from testbed.control_plane.cluster import Cluster
+from testbed.control_plane.plane import ControlPlane
+from testbed.gke import nodes
 from testbed.process import Component
 from testbed.waiting import eventually
 
@@ -22,9 +21,8 @@ _RSS = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 def bare() -> Iterator[Cluster]:
     """API server and etcd with kvtier's CRD and RBAC, and the object by which the Lustre driver is known."""
     with ControlPlane(nodes=False, csi=False, controllers=False) as cluster:
-        crds = (operator_process.ROOT / "crds").glob("*.yaml")
-        population.install_definitions(cluster.kube, [yaml.safe_load(path.read_text()) for path in crds])
-        population.install_driver(cluster.kube)
+        operator_process.install_crd(cluster.kube)
+        nodes.install_driver(cluster.kube)
         operator_process.install(cluster.kube)
         yield cluster
 

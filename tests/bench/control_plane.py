@@ -5,8 +5,8 @@ from collections.abc import Iterator
 from statistics import median
 
 from bench.rows import Row
-from testbed import binaries
-from testbed.controlplane import ControlPlane
+from testbed.control_plane import binaries
+from testbed.control_plane.plane import ControlPlane
 
 _REPEATS = 3
 

@@ -7,8 +7,8 @@ from bench.requests import writes
 from kvtier.api.kinds import POOL
 from kvtier.kube.client import CHILDREN
 from testbed import pools
-from testbed.cluster import Cluster
-from testbed.identities import ADMIN
+from testbed.control_plane.cluster import Cluster
+from testbed.control_plane.credentials import ADMIN
 
 SIZE = 1000
 _NAMESPACES = 10

@@ -5,7 +5,7 @@ from datetime import datetime
 
 from kvtier.api.kinds import POOL
 from kvtier.kube.client import CHILDREN
-from testbed.audit import Request
+from testbed.control_plane.audit import Request
 from testbed.operator_process import USER
 
 _CHILDREN = {resource.plural for resource in CHILDREN}

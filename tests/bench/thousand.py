@@ -6,7 +6,7 @@ from statistics import median
 
 from bench import bed, fleet, requests
 from bench.rows import Row
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 
 _RESTARTS = 3
 _SETTLE_SECONDS = 3.0

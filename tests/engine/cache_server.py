@@ -19,7 +19,7 @@ from engine.server import Server
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines import lmcache
 from kvtier.engines.fingerprint import directory
-from testbed.ports import free_ports
+from testbed.process import free_ports
 from testbed.waiting import eventually
 
 VERSION = "0.5.6"

@@ -13,7 +13,7 @@ from engine.kubelet import Started, Volume
 from engine.pod import Container, Pod
 from engine.server import Server
 from kvtier.engines.arguments import PORT
-from testbed.ports import free_ports
+from testbed.process import free_ports
 
 MODEL = "/models/small"
 # Where the container's "image" has them: a path of this machine may lie below one that a Pod has its own volume for.

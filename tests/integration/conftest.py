@@ -4,14 +4,15 @@ from collections.abc import Iterator
 
 import pytest
 
-from testbed import gke_documents, operator_process
-from testbed.cluster import Cluster
-from testbed.gke_api import GKEApi
+from testbed import operator_process
+from testbed.control_plane.cluster import Cluster
+from testbed.fault_injection import FaultyCluster, faulty_cluster
+from testbed.gke import NETWORK, container_api
+from testbed.gke.container_api import GKEApi
 from testbed.kube import Kube
-from testbed.lustre_client import LustreProject
-from testbed.pools import LEGACY_PORT, NETWORK, OTHER_NETWORK, SAME_NETWORK, Pools
+from testbed.lustre.client import LustreProject
+from testbed.pools import LEGACY_PORT, OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.process import Component
-from testbed.rig import Rig, rig
 
 
 @pytest.fixture(scope="session")
@@ -24,9 +25,9 @@ def operator(control_plane: Cluster) -> Iterator[Component]:
     with GKEApi() as api:
         legacy = {"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": True}}
         for cluster, document in (
-            (SAME_NETWORK, gke_documents.cluster(NETWORK)),
-            (OTHER_NETWORK, gke_documents.cluster(f"{NETWORK}-other")),
-            (LEGACY_PORT, gke_documents.cluster(NETWORK, addonsConfig=legacy)),
+            (SAME_NETWORK, container_api.cluster(NETWORK)),
+            (OTHER_NETWORK, container_api.cluster(f"{NETWORK}-other")),
+            (LEGACY_PORT, container_api.cluster(NETWORK, addonsConfig=legacy)),
         ):
             name = "projects/{project}/locations/{location}/clusters/{name}".format(**cluster)
             api.put(name, document)
@@ -51,14 +52,14 @@ def lustre_project(control_plane: Cluster, namespace: str) -> Iterator[LustrePro
 
 
 @pytest.fixture(scope="module")
-def shared_rig() -> Iterator[Rig]:
-    """A control plane of the module's own, whose requests can be spoiled; the test plays the controllers."""
-    with rig() as made:
+def module_cluster() -> Iterator[FaultyCluster]:
+    """A control plane of the module's own, with fault injection; the test plays the controllers."""
+    with faulty_cluster() as made:
         yield made
 
 
 @pytest.fixture
-def spoiled(shared_rig: Rig) -> Iterator[Rig]:
-    """The rig without what earlier tests have left."""
-    yield shared_rig
-    shared_rig.clear()
+def faulty(module_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
+    """The module's cluster without what earlier tests have left."""
+    yield module_cluster
+    module_cluster.clear()

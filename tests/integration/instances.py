@@ -4,9 +4,10 @@ from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
 
-from testbed.google_faults import Object
+from testbed.gke import ZONE
+from testbed.google_api import Object
 from testbed.kube import NotFoundError
-from testbed.lustre_client import ZONE, LustreProject
+from testbed.lustre.client import LustreProject
 from testbed.pools import API, Pools
 from testbed.waiting import T, eventually
 

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from testbed import gke, population
+from testbed.gke.nodes import NodeSpec, add_node
 from testbed.kube import Kube
 
 
@@ -17,7 +17,7 @@ class Nodes:
     def add(self, name: str, **changes: Any) -> str:
         full = f"{self.namespace}-{name}"
         settings = {"machine": "a3-highgpu-8g", "labels": self.labels} | changes
-        population.add_node(self.kube, gke.NodeSpec(full, **settings))
+        add_node(self.kube, NodeSpec(full, **settings))
         return full
 
     def remove(self, name: str) -> None:

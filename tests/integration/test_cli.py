@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.pools import manifest
 
 SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"

@@ -5,13 +5,13 @@ from typing import Any, TypeVar
 
 import pytest
 
-from testbed import google_lustre, operator_process
-from testbed.cluster import Cluster
-from testbed.google_faults import Object
-from testbed.lustre_client import Failure, LustreProject
-from testbed.lustre_service.operations import HELD
+from testbed import operator_process
+from testbed.control_plane.cluster import Cluster
+from testbed.fault_injection import FaultyCluster
+from testbed.google_api import Object
+from testbed.lustre.client import Failure, LustreProject, google_client
+from testbed.lustre.operations import HELD
 from testbed.pools import API, Pools
-from testbed.rig import Rig
 from testbed.waiting import eventually
 
 pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]
@@ -109,7 +109,7 @@ def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     lustre_project.configure(export_seconds=HELD)
     name = lustre_project.put("shared")
-    theirs = google_lustre.client(control_plane.lustre_api.url).export_data(
+    theirs = google_client(control_plane.lustre_api.url).export_data(
         {"name": name, "gcs_path": {"uri": "gs://theirs/"}, "lustre_path": {"path": "/"}}
     )
     cached.create(
@@ -170,24 +170,24 @@ def test_a_deletion_waits_while_the_export_fails(cached: Pools, lustre_project: 
     eventually(lambda: not lustre_project.instances(), 120.0, "the instance is gone")
 
 
-def test_an_operator_that_is_killed_during_an_import_follows_it_to_its_end(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    project = spoiled.plane.lustre_api.project(f"rig-{pools.namespace}")
+def test_an_operator_that_is_killed_during_an_import_follows_it_to_its_end(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    project = faulty.plane.lustre_api.project(f"faulty-{pools.namespace}")
     project.configure(any_directory=True, import_seconds=HELD)
     lustre = {"provisioner": "Existing", "instance": project.put("kept")}
-    with spoiled.operator("--google-seconds=1") as first:
+    with faulty.operator("--google-seconds=1") as first:
         pools.create("cached", tiers__lustre=lustre, tiers__cloudStorage={"uri": URI})
 
         def running() -> bool:
             found = pools.get("cached").get("status", {}).get("operations", [])
             return bool(found and found[0].get("name"))
 
-        spoiled.until(running, "the import is known to run")
+        faulty.until(running, "the import is known to run")
         operator_process.stop(first, force=True)
     (operation,) = project.operations()
     project.finish(operation["name"])
-    spoiled.drop_lease()
-    with spoiled.operator("--google-seconds=1"):
-        spoiled.until(lambda: pools.condition("cached", "CloudStorageSynced").get("reason") == "Imported")
-        spoiled.until_ready(pools, "cached")
+    faulty.drop_lease()
+    with faulty.operator("--google-seconds=1"):
+        faulty.until(lambda: pools.condition("cached", "CloudStorageSynced").get("reason") == "Imported")
+        faulty.until_ready(pools, "cached")
     assert len(project.calls("import")) == 1

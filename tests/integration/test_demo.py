@@ -1,4 +1,4 @@
-"""The demo tells its story to the end, or ends at once, and leaves nothing behind."""
+"""The demo shows its walkthrough to the end, or ends at once, and leaves nothing behind."""
 
 import os
 import re
@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from testbed.demo_layout import lay_out
-from testbed.demo_scene import Row, Scene
+from testbed.demo.snapshot import Row, Snapshot
+from testbed.demo.terminal import lay_out
 from testbed.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("programs")
@@ -43,7 +43,7 @@ LANDMARKS = (
 
 STUBBORN = """
 import signal, subprocess, sys
-from testbed.demo_guard import guarded
+from testbed.demo.guard import guarded
 
 def body():
     signal.signal(signal.SIGTERM, signal.SIG_IGN)
@@ -152,10 +152,12 @@ def test_what_ignores_its_end_is_killed_with_its_orphans(directory: Path) -> Non
 
 
 @pytest.mark.parametrize(("width", "height"), [(99, 44), (99, 29), (79, 23), (40, 5)])
-def test_the_scene_fits_the_terminal(width: int, height: int) -> None:
+def test_the_snapshot_fits_the_terminal(width: int, height: int) -> None:
     conditions = [_condition(f"Type{number}", "True" if number > 2 else "False") for number in range(13)]
     rows = [Row("Pod", "Ready", f"pod-{number}") for number in range(13)]
-    lines = lay_out(Scene("Starting", False, conditions, rows, ["applied this"] * 9), "it", 61, width, height)
+    lines = lay_out(
+        Snapshot("Starting", False, conditions, rows, ["applied this"] * 9), "it", 61, width, height
+    )
     assert len(lines) <= height
     assert lines[1].plain.endswith("1:01")
     assert all(len(line) <= max(width, 60) for line in lines)

@@ -7,9 +7,9 @@ from typing import Any
 import pytest
 
 from testbed import operator_process
+from testbed.control_plane.proxy import Fault
+from testbed.fault_injection import CHILDREN, FaultyCluster
 from testbed.pools import Pools
-from testbed.proxy import Fault
-from testbed.rig import CHILDREN, Rig
 
 # Finalizer, class, claim, ComputeClass, status; once the claim is bound, Job, status; once the tier is proven, engine,
 # service, status, status.
@@ -26,11 +26,11 @@ ONCE = {
 
 
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE)
-def test_one_failure_at_any_write_changes_nothing_in_the_end(spoiled: Rig, fault: Fault) -> None:
-    with spoiled.operator():
-        expected = _end_of(spoiled, spoiled.pools())
+def test_one_failure_at_any_write_changes_nothing_in_the_end(faulty: FaultyCluster, fault: Fault) -> None:
+    with faulty.operator():
+        expected = _end_of(faulty, faulty.pools())
         for index in WRITES:
-            pools = spoiled.pools()
+            pools = faulty.pools()
             one = Fault(
                 fault.action,
                 path=pools.namespace,
@@ -38,72 +38,72 @@ def test_one_failure_at_any_write_changes_nothing_in_the_end(spoiled: Rig, fault
                 status=fault.status,
                 retry_after=fault.retry_after,
             )
-            with spoiled.proxy.spoiling(one):
-                assert _end_of(spoiled, pools) == expected
+            with faulty.proxy.injecting(one):
+                assert _end_of(faulty, pools) == expected
             assert one.hits == 1, f"there is no write number {index}"
 
 
-def test_a_crash_at_any_write_changes_nothing_in_the_end(spoiled: Rig) -> None:
-    with spoiled.operator():
-        expected = _end_of(spoiled, spoiled.pools())
+def test_a_crash_at_any_write_changes_nothing_in_the_end(faulty: FaultyCluster) -> None:
+    with faulty.operator():
+        expected = _end_of(faulty, faulty.pools())
     for index in WRITES:
-        pools = spoiled.pools()
-        with spoiled.operator() as process:
+        pools = faulty.pools()
+        with faulty.operator() as process:
             killed = Fault(
                 "hold", path=pools.namespace, after=index, on_hit=partial(process.terminate, force=True)
             )
-            spoiled.proxy.spoil(killed)
+            faulty.proxy.inject(killed)
             pools.create("pool")
-            spoiled.until(partial(getattr, killed, "hits"), f"write number {index}")
-        spoiled.proxy.remove(killed)
-        spoiled.drop_lease()
-        with spoiled.operator():
-            assert _end_of(spoiled, pools, create=False) == expected
+            faulty.until(partial(getattr, killed, "hits"), f"write number {index}")
+        faulty.proxy.remove(killed)
+        faulty.drop_lease()
+        with faulty.operator():
+            assert _end_of(faulty, pools, create=False) == expected
 
 
 @pytest.mark.parametrize(("status", "reason"), [(422, "Invalid"), (403, "Forbidden")])
 def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
-    spoiled: Rig,
+    faulty: FaultyCluster,
     status: int,
     reason: str,
 ) -> None:
-    refused, fine = spoiled.pools(), spoiled.pools()
+    refused, fine = faulty.pools(), faulty.pools()
     fault = Fault(
         "answer", path=f"{refused.namespace}/services", times=None, status=status, message="no such luck"
     )
-    with spoiled.operator(), spoiled.proxy.spoiling(fault):
+    with faulty.operator(), faulty.proxy.injecting(fault):
         refused.create("pool")
-        spoiled.until(lambda: refused.condition("pool", "ModelsReady").get("reason") == reason)
+        faulty.until(lambda: refused.condition("pool", "ModelsReady").get("reason") == reason)
         assert "no such luck" in refused.condition("pool", "ModelsReady")["message"]
         assert refused.condition("pool", "Ready")["status"] == "False"
         assert len(refused.children("apps/v1", "Deployment")) == 1, "the other children are made"
         fine.create("pool")
-        spoiled.until_ready(fine, "pool")
-        spoiled.until(lambda: fault.hits >= 6)
+        faulty.until_ready(fine, "pool")
+        faulty.until(lambda: fault.hits >= 6)
         gaps = [after - before for before, after in zip(fault.seen, fault.seen[1:], strict=False)]
         assert gaps[-1] > 2 * gaps[-3], "attempts become rarer"
-        spoiled.proxy.remove(fault)
-        spoiled.until_ready(refused, "pool")
+        faulty.proxy.remove(fault)
+        faulty.until_ready(refused, "pool")
 
 
-def test_a_missing_permission_is_said_in_the_log_and_waited_for(spoiled: Rig) -> None:
+def test_a_missing_permission_is_said_in_the_log_and_waited_for(faulty: FaultyCluster) -> None:
     message = 'nodes is forbidden: cannot list resource "nodes"'
     fault = Fault("answer", "GET", path="/nodes.limit", times=None, status=403, message=message)
-    pools = spoiled.pools()
-    with spoiled.operator() as process, spoiled.proxy.spoiling(fault):
+    pools = faulty.pools()
+    with faulty.operator() as process, faulty.proxy.injecting(fault):
         pools.create("pool")
         operator_process.await_log(process, message)
         assert pools.children("storage.k8s.io/v1", "StorageClass") == []
-        spoiled.proxy.remove(fault)
-        spoiled.until_ready(pools, "pool")
+        faulty.proxy.remove(fault)
+        faulty.until_ready(pools, "pool")
 
 
-def _end_of(rig: Rig, pools: Pools, create: bool = True) -> list[Any]:
+def _end_of(faulty: FaultyCluster, pools: Pools, create: bool = True) -> list[Any]:
     """All that a pool has become, without what is peculiar to its namespace."""
     if create:
         pools.create("pool")
-    rig.until_ready(pools, "pool")
-    rig.until(lambda: not _stamped(pools.get("pool")), "the finalizer and status are written")
+    faulty.until_ready(pools, "pool")
+    faulty.until(lambda: not _stamped(pools.get("pool")), "the finalizer and status are written")
     children = [_plain(child, pools.namespace) for kind in CHILDREN for child in pools.children(*kind)]
     status = pools.get("pool")["status"]
     conditions = [(one["type"], one["status"], one["reason"]) for one in status["conditions"]]

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import pytest
 
 from testbed import operator_process
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.operator_process import NAMESPACE, ROOT
 from testbed.waiting import eventually
 

@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from testbed.kube import Kube
-from testbed.lustre_csi import LustreService
+from testbed.lustre.csi_driver import LustreService
 from testbed.pools import Pools
 from testbed.waiting import eventually
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
 from testbed.pools import Pools
 

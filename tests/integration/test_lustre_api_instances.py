@@ -15,10 +15,11 @@ from integration.instances import (
     until_ready,
     until_told,
 )
-from testbed.google_faults import Drop, Object
-from testbed.lustre_client import ZONE, LustreProject
-from testbed.lustre_documents import instance, refusal
-from testbed.lustre_service.operations import HELD
+from testbed.gke import ZONE
+from testbed.google_api import Drop, Object
+from testbed.lustre.client import LustreProject
+from testbed.lustre.documents import instance, refusal
+from testbed.lustre.operations import HELD
 from testbed.pools import Pools
 
 pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]

@@ -4,9 +4,9 @@ import shlex
 
 import pytest
 
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Object
-from testbed.lustre_csi import LustreService
+from testbed.lustre.csi_driver import LustreService
 from testbed.pools import Pools
 from testbed.waiting import eventually
 

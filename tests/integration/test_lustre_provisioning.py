@@ -2,9 +2,9 @@
 
 import pytest
 
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube, Object
-from testbed.lustre_csi import LustreService
+from testbed.lustre.csi_driver import LustreService
 from testbed.operator_process import USER
 from testbed.pools import Pools
 from testbed.waiting import eventually

@@ -16,12 +16,12 @@ from integration.instances import (
     until_ready,
     until_told,
 )
-from testbed.google_faults import Hold, Object
+from testbed.google_api import Hold, Object
 from testbed.kube import Kube
-from testbed.lustre_client import LustreProject
-from testbed.lustre_csi import LustreService
-from testbed.lustre_documents import instance, refusal
-from testbed.lustre_service.operations import HELD
+from testbed.lustre.client import LustreProject
+from testbed.lustre.csi_driver import LustreService
+from testbed.lustre.documents import instance, refusal
+from testbed.lustre.operations import HELD
 from testbed.pools import Pools
 from testbed.waiting import eventually
 

@@ -6,9 +6,9 @@ from typing import TypeVar
 
 import pytest
 
-from testbed.google_faults import Object
-from testbed.lustre_client import LustreProject
-from testbed.lustre_documents import refusal
+from testbed.google_api import Object
+from testbed.lustre.client import LustreProject
+from testbed.lustre.documents import refusal
 from testbed.pools import API, Pools
 from testbed.waiting import eventually
 

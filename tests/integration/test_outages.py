@@ -4,86 +4,86 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from testbed import operator_process
+from testbed.control_plane.proxy import Fault
+from testbed.fault_injection import FaultyCluster, faulty_cluster
 from testbed.pools import Pools
-from testbed.proxy import Fault
-from testbed.rig import Rig, install_crd, rig
 
 SERVICE = ("v1", "Service")
 CLASS = ("storage.k8s.io/v1", "StorageClass")
 
 
-def test_children_deleted_during_an_outage_come_back_after_it(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator("--resync-seconds", "2") as process:
+def test_children_deleted_during_an_outage_come_back_after_it(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator("--resync-seconds", "2") as process:
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
         pid, old = process.pid, _uids(pools)
-        with spoiled.proxy.outage():
+        with faulty.proxy.outage():
             for kind in (SERVICE, CLASS):
                 child = pools.child(*kind)["metadata"]
-                spoiled.kube.delete(*kind, child["name"], child.get("namespace"))
-        spoiled.until(lambda: len(new := _uids(pools)) == 2 and not new & old, "both are new")
+                faulty.kube.delete(*kind, child["name"], child.get("namespace"))
+        faulty.until(lambda: len(new := _uids(pools)) == 2 and not new & old, "both are new")
         process.require_alive()
         assert process.pid == pid
 
 
-def test_an_api_server_that_restarts_is_waited_for(spoiled: Rig) -> None:
-    before, after = spoiled.pools(), spoiled.pools()
-    with spoiled.operator() as process:
+def test_an_api_server_that_restarts_is_waited_for(faulty: FaultyCluster) -> None:
+    before, after = faulty.pools(), faulty.pools()
+    with faulty.operator() as process:
         before.create("pool")
-        spoiled.until_ready(before, "pool")
-        spoiled.plane.restart_apiserver()
+        faulty.until_ready(before, "pool")
+        faulty.plane.restart_apiserver()
         after.create("pool")
-        spoiled.until(lambda: operator_process.revive(process) and _ready(after), "the new pool is ready")
+        faulty.until(lambda: operator_process.revive(process) and _ready(after), "the new pool is ready")
 
 
-def test_an_edit_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator("--resync-seconds", "1"):
+def test_an_edit_that_no_watch_tells_is_found_by_the_resync(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator("--resync-seconds", "1"):
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
-        with _silent(spoiled, "kvcachepools"):
+        faulty.until_ready(pools, "pool")
+        with _silent(faulty, "kvcachepools"):
             pools.patch("pool", {"models": [{"name": "other", "model": "example/other"}]})
-            spoiled.until(lambda: _models(pools) == {"other"})
+            faulty.until(lambda: _models(pools) == {"other"})
 
 
-def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator("--resync-seconds", "1"):
+def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator("--resync-seconds", "1"):
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
         old = pools.child(*SERVICE)["metadata"]
-        with _silent(spoiled, "services"):
-            spoiled.kube.delete(*SERVICE, old["name"], pools.namespace)
-            spoiled.until(
+        with _silent(faulty, "services"):
+            faulty.kube.delete(*SERVICE, old["name"], pools.namespace)
+            faulty.until(
                 lambda: [s["metadata"]["uid"] for s in pools.children(*SERVICE)] not in ([], [old["uid"]])
             )
 
 
-def test_watches_that_break_are_opened_again(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator():
-        spoiled.proxy.await_watches("kvcachepools.*watch=true")
-        spoiled.proxy.cut_watches()
+def test_watches_that_break_are_opened_again(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator():
+        faulty.proxy.await_watches("kvcachepools.*watch=true")
+        faulty.proxy.cut_watches()
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
 
 
 def test_a_missing_crd_is_asked_for_and_waited_for() -> None:
-    with rig(crd=False) as bare, bare.operator() as process:
+    with faulty_cluster(crd=False) as bare, bare.operator() as process:
         operator_process.await_log(process, "kvtier crd | kubectl apply")
-        install_crd(bare.plane)
+        operator_process.install_crd(bare.kube)
         pools = bare.pools()
         pools.create("pool")
         bare.until_ready(pools, "pool")
 
 
 @contextmanager
-def _silent(spoiled: Rig, resource: str) -> Iterator[None]:
+def _silent(faulty: FaultyCluster, resource: str) -> Iterator[None]:
     """The watch of a resource is open, and tells nothing."""
     path = f"{resource}.*watch=true"
-    spoiled.proxy.await_watches(path)
-    with spoiled.proxy.spoiling(Fault("withhold", "GET", path=path, times=None)):
+    faulty.proxy.await_watches(path)
+    with faulty.proxy.injecting(Fault("withhold", "GET", path=path, times=None)):
         yield
 
 

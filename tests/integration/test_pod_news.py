@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from testbed import fates
+from testbed.gke.pod_failures import set_pod_failure
 from testbed.kube import Kube, Object
 from testbed.pools import Pools
 from testbed.waiting import eventually
@@ -17,10 +17,10 @@ AT_RISK = "Pod is at risk of not being scheduled."
 
 
 def test_a_volume_that_cannot_be_mounted_is_put_down_to_its_cause(pools: Pools, kube: Kube) -> None:
-    fates.set_fate(kube, pools.namespace, "mount-hangs")
+    set_pod_failure(kube, pools.namespace, "mount-hangs")
     pools.create("pool", **LOCAL)
     _hears(pools, "ModelsReady", "Starting", "a firewall rule has to allow TCP 988 and 6988")
-    fates.set_fate(kube, pools.namespace, None)
+    set_pod_failure(kube, pools.namespace, None)
     kube.delete("v1", "Pod", _pod(pools)["metadata"]["name"], pools.namespace)
     pools.wait("pool")
 

@@ -3,7 +3,8 @@
 import pytest
 
 from integration.own_nodes import Nodes
-from testbed import gke
+from testbed.gke import LUSTRE_DRIVER
+from testbed.gke.nodes import LUSTRE_ZONE_LABEL
 from testbed.kube import Kube
 from testbed.pools import OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.waiting import eventually
@@ -58,7 +59,7 @@ def test_nodes_without_the_driver_hold_storage_back_until_it_registers(pools: Po
     pools.create("drivers", **nodes.pool())
     pools.wait("drivers", "LustreDriverEnabled", "False", "NotRegistered")
     assert pools.children(*CLAIM) == []
-    driver = {"name": gke.LUSTRE_DRIVER, "nodeID": name, "topologyKeys": [gke.LUSTRE_ZONE_LABEL]}
+    driver = {"name": LUSTRE_DRIVER, "nodeID": name, "topologyKeys": [LUSTRE_ZONE_LABEL]}
     nodes.kube.patch("storage.k8s.io/v1", "CSINode", name, {"spec": {"drivers": [driver]}})
     pools.wait("drivers")
 

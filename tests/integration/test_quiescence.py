@@ -7,11 +7,11 @@ from typing import Any
 import pytest
 import yaml
 
-from testbed import gke, operator_process, population
+from testbed import operator_process
+from testbed.fault_injection import FaultyCluster, faulty_cluster
+from testbed.gke.nodes import NodeSpec, add_node
 from testbed.operator_process import ROOT, USER
-from testbed.pools import API, Pools
-from testbed.rig import Rig, rig
-from testbed.samples import SAMPLES, furnish, prepare
+from testbed.pools import API, SAMPLES, Pools, create_dependencies, create_instances
 from testbed.waiting import eventually
 
 RESYNCS = 4
@@ -24,25 +24,25 @@ UNSEEN = ("create", "watch")
 
 
 @pytest.fixture(scope="module")
-def quiet() -> Iterator[Rig]:
-    with rig() as made:
+def quiet() -> Iterator[FaultyCluster]:
+    with faulty_cluster() as made:
         yield made
 
 
 @pytest.fixture(scope="module")
-def samples(quiet: Rig) -> Pools:
+def samples(quiet: FaultyCluster) -> Pools:
     """All samples, applied as they are."""
-    prepare(quiet.plane.lustre_api)
+    create_instances(quiet.plane.lustre_api)
     pools = quiet.pools()
-    furnish(quiet.kube, pools.namespace)
-    population.add_node(quiet.kube, gke.NodeSpec("existing", "a3-highgpu-8g"))
+    create_dependencies(quiet.kube, pools.namespace)
+    add_node(quiet.kube, NodeSpec("existing", "a3-highgpu-8g"))
     for path in SAMPLES:
         pool: Any = yaml.safe_load(path.read_text())
         quiet.kube.create(pool | {"metadata": pool["metadata"] | {"namespace": pools.namespace}})
     return pools
 
 
-def test_steady_state_and_restarts_write_nothing(quiet: Rig, samples: Pools) -> None:
+def test_steady_state_and_restarts_write_nothing(quiet: FaultyCluster, samples: Pools) -> None:
     with quiet.operator("--resync-seconds", "1") as process:
         for path in SAMPLES:
             quiet.until_ready(samples, path.stem)
@@ -56,7 +56,7 @@ def test_steady_state_and_restarts_write_nothing(quiet: Rig, samples: Pools) -> 
         assert quiet.plane.audit.writes(mark, USER) == []
 
 
-def test_every_permission_is_used_and_no_other_is_asked_for(quiet: Rig) -> None:
+def test_every_permission_is_used_and_no_other_is_asked_for(quiet: FaultyCluster) -> None:
     pools = quiet.pools()
     with quiet.operator("--resync-seconds", "1") as process:
         pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
@@ -86,7 +86,7 @@ def _await_resyncs(process: Any) -> None:
     operator_process.await_log(process, "listed ", listed + RESYNCS)
 
 
-def _lists(quiet: Rig, resource: str) -> bool:
+def _lists(quiet: FaultyCluster, resource: str) -> bool:
     requests = quiet.plane.audit.requests(user=USER)
     return any((one.resource, one.verb) == (resource, "list") for one in requests)
 

@@ -3,9 +3,9 @@
 import re
 
 from testbed import operator_process
+from testbed.control_plane.proxy import WRITES, Fault
+from testbed.fault_injection import CHILDREN, FaultyCluster
 from testbed.process import Component
-from testbed.proxy import WRITES, Fault
-from testbed.rig import CHILDREN, Rig
 from testbed.waiting import eventually
 
 CHILD_KINDS = len(CHILDREN)
@@ -15,110 +15,110 @@ def _leads(process: Component) -> bool:
     return "leading as" in operator_process.logged(process)
 
 
-def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(spoiled: Rig) -> None:
-    with spoiled.operator() as first:
+def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(faulty: FaultyCluster) -> None:
+    with faulty.operator() as first:
         operator_process.await_log(first, "leading as")
-        with spoiled.operator() as second:
+        with faulty.operator() as second:
             # It asks for the Lease every 2 s, so it has been refused by the time it watches.
-            pools = spoiled.pools()
+            pools = faulty.pools()
             pools.create("before")
-            spoiled.until_ready(pools, "before")
+            faulty.until_ready(pools, "before")
             assert not _leads(second)
             operator_process.stop(first)
             operator_process.await_log(second, "leading as")
             assert "the lease could not be renewed" not in operator_process.logged(first)
             pools.create("after")
-            spoiled.until_ready(pools, "after")
-    assert spoiled.lease()["holderIdentity"] == "", "the last one gives the Lease back too"
+            faulty.until_ready(pools, "after")
+    assert faulty.lease()["holderIdentity"] == "", "the last one gives the Lease back too"
 
 
-def test_a_killed_leader_is_followed_when_its_lease_runs_out(spoiled: Rig) -> None:
-    with spoiled.operator() as first:
+def test_a_killed_leader_is_followed_when_its_lease_runs_out(faulty: FaultyCluster) -> None:
+    with faulty.operator() as first:
         operator_process.await_log(first, "leading as")
-        with spoiled.operator() as second:
+        with faulty.operator() as second:
             operator_process.stop(first, force=True)
-            holder, transitions = spoiled.lease()["holderIdentity"], spoiled.lease()["leaseTransitions"]
+            holder, transitions = faulty.lease()["holderIdentity"], faulty.lease()["leaseTransitions"]
             operator_process.await_log(second, "leading as", timeout=60.0)
-            assert spoiled.lease()["holderIdentity"] != holder
-            assert spoiled.lease()["leaseTransitions"] == transitions + 1
-            pools = spoiled.pools()
+            assert faulty.lease()["holderIdentity"] != holder
+            assert faulty.lease()["leaseTransitions"] == transitions + 1
+            pools = faulty.pools()
             pools.create("pool")
-            spoiled.until_ready(pools, "pool")
+            faulty.until_ready(pools, "pool")
 
 
-def test_a_leader_whose_lease_is_taken_ends_itself(spoiled: Rig) -> None:
-    with spoiled.operator() as process:
+def test_a_leader_whose_lease_is_taken_ends_itself(faulty: FaultyCluster) -> None:
+    with faulty.operator() as process:
         operator_process.await_log(process, "leading as")
-        spoiled.steal_lease("somebody-else")
+        faulty.steal_lease("somebody-else")
         operator_process.await_log(process, "leadership was lost", timeout=60.0)
 
 
-def test_a_leader_whose_renewal_hangs_stops_before_another_leads(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator() as first:
+def test_a_leader_whose_renewal_hangs_stops_before_another_leads(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator() as first:
         operator_process.await_log(first, "leading as")
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
-        with operator_process.operator(spoiled.plane) as second:
-            spoiled.proxy.spoil(Fault("hold", "GET|PUT", "/leases/", times=None))
+        faulty.until_ready(pools, "pool")
+        with operator_process.operator(faulty.plane) as second:
+            faulty.proxy.inject(Fault("hold", "GET|PUT", "/leases/", times=None))
             operator_process.await_log(second, "leading as", timeout=60.0)
-            since = len(spoiled.proxy.requests)
+            since = len(faulty.proxy.requests)
             pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"replicas": 3}]})
-            spoiled.until_ready(pools, "pool")
+            faulty.until_ready(pools, "pool")
             assert "the lease could not be renewed" in operator_process.logged(first)
-            assert [one for one in spoiled.proxy.requests[since:] if re.match(WRITES, one)] == []
+            assert [one for one in faulty.proxy.requests[since:] if re.match(WRITES, one)] == []
 
 
 def test_a_replica_that_saw_the_children_of_a_long_name_before_their_pool_sweeps_nothing(
-    spoiled: Rig,
+    faulty: FaultyCluster,
 ) -> None:
-    pools, name = spoiled.pools(), "long-" + "x" * 80
-    with spoiled.operator() as first:
+    pools, name = faulty.pools(), "long-" + "x" * 80
+    with faulty.operator() as first:
         pools.create(name)
-        spoiled.until_ready(pools, name)
-        spoiled.proxy.await_watches("/kvcachepools.*watch=true")
-        start = len(spoiled.proxy.requests)
-        late = spoiled.proxy.spoil(Fault("hold", "GET", r"v1alpha1/kvcachepools\?limit=\d+$"))
-        with spoiled.operator() as second:
-            eventually(lambda: late.hits and _watches(spoiled, start) >= CHILD_KINDS, 40.0)
-            spoiled.proxy.remove(late)
-            mark = spoiled.plane.audit.mark()
+        faulty.until_ready(pools, name)
+        faulty.proxy.await_watches("/kvcachepools.*watch=true")
+        start = len(faulty.proxy.requests)
+        late = faulty.proxy.inject(Fault("hold", "GET", r"v1alpha1/kvcachepools\?limit=\d+$"))
+        with faulty.operator() as second:
+            eventually(lambda: late.hits and _watches(faulty, start) >= CHILD_KINDS, 40.0)
+            faulty.proxy.remove(late)
+            mark = faulty.plane.audit.mark()
             operator_process.stop(first)
             operator_process.await_log(second, "verified all pools")
             pools.patch(name, {"models": [{"name": "other", "model": "example/other"}]})
-            spoiled.until_ready(pools, name)
-    writes = spoiled.plane.audit.writes(mark, operator_process.USER)
+            faulty.until_ready(pools, name)
+    writes = faulty.plane.audit.writes(mark, operator_process.USER)
     assert [one for one in writes if one.resource in ("storageclasses", "computeclasses")] == []
 
 
-def _watches(rig: Rig, since: int) -> int:
+def _watches(faulty: FaultyCluster, since: int) -> int:
     """How many kinds of children have been watched from a request on."""
-    return len({one for one in rig.proxy.requests[since:] if "watch=true" in one and "managed-by" in one})
+    return len({one for one in faulty.proxy.requests[since:] if "watch=true" in one and "managed-by" in one})
 
 
-def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator():
+def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator():
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
     pools.delete("pool")
     assert pools.get("pool")["metadata"]["deletionTimestamp"], "the finalizer keeps it"
-    with spoiled.operator():
-        spoiled.until(
-            lambda: spoiled.kube.find("kvtier.dev/v1alpha1", "KVCachePool", "pool", pools.namespace) is None
+    with faulty.operator():
+        faulty.until(
+            lambda: faulty.kube.find("kvtier.dev/v1alpha1", "KVCachePool", "pool", pools.namespace) is None
         )
     assert pools.children("storage.k8s.io/v1", "StorageClass") == []
     assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "Retain"
 
 
-def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator():
+def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator():
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
     pools.delete("pool")
-    spoiled.drop_finalizers(("kvtier.dev/v1alpha1", "KVCachePool"), "pool", pools.namespace)
-    with spoiled.operator():
-        spoiled.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
-        spoiled.until(lambda: not pools.children("cloud.google.com/v1", "ComputeClass"))
+    faulty.drop_finalizers(("kvtier.dev/v1alpha1", "KVCachePool"), "pool", pools.namespace)
+    with faulty.operator():
+        faulty.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
+        faulty.until(lambda: not pools.children("cloud.google.com/v1", "ComputeClass"))
     assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "data is never swept up"

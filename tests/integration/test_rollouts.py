@@ -10,25 +10,24 @@ from kvtier.api.load import load
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.offline import printed
 from testbed import operator_process
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
+from testbed.fault_injection import FaultyCluster
 from testbed.kube import Object
-from testbed.pools import API, Pools, manifest
-from testbed.rig import Rig
-from testbed.samples import SAMPLES
+from testbed.pools import API, SAMPLES, Pools, manifest
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_what_the_api_server_makes_of_a_pool_renders_to_what_the_file_does(
-    shared_rig: Rig, path: Path
+    module_cluster: FaultyCluster, path: Path
 ) -> None:
     """Defaults that the API server fills in are those of `kvtier render`."""
     (pool,) = load(path.read_text(), "default")
     written: Any = yaml.safe_load(path.read_text())
     written["metadata"]["namespace"] = "default"
-    address = shared_rig.kube.path(*API, "default")
-    kept = shared_rig.kube.request("POST", address, json=written, params={"dryRun": "All"})
+    address = module_cluster.kube.path(*API, "default")
+    kept = module_cluster.kube.request("POST", address, json=written, params={"dryRun": "All"})
     nameless = KVCachePool.model_validate(
         {**kept, "metadata": written["metadata"]}
     )  # without uid, as in a file
@@ -44,19 +43,19 @@ def _model(pools: Pools, **changes: Any) -> Object:
     return {"models": [pools.get("pool")["spec"]["models"][0] | changes]}
 
 
-def _ready(spoiled: Rig) -> Pools:
-    pools = spoiled.pools()
+def _ready(faulty: FaultyCluster) -> Pools:
+    pools = faulty.pools()
     pools.create("pool")
-    spoiled.until_ready(pools, "pool")
+    faulty.until_ready(pools, "pool")
     return pools
 
 
-def test_a_change_that_engines_do_not_see_rolls_nothing(spoiled: Rig) -> None:
-    with spoiled.operator():
-        pools = _ready(spoiled)
+def test_a_change_that_engines_do_not_see_rolls_nothing(faulty: FaultyCluster) -> None:
+    with faulty.operator():
+        pools = _ready(faulty)
         before = _template(pools)
         labels = {"metadata": {"labels": {"team": "a"}, "annotations": {"note": "b"}}}
-        spoiled.kube.patch(*API, "pool", labels, pools.namespace)
+        faulty.kube.patch(*API, "pool", labels, pools.namespace)
         for change in (
             _model(pools, replicas=3),
             {"deletionPolicy": "Delete"},
@@ -65,28 +64,28 @@ def test_a_change_that_engines_do_not_see_rolls_nothing(spoiled: Rig) -> None:
             {"strict": False},
         ):
             pools.patch("pool", change)
-            spoiled.until_ready(pools, "pool")
+            faulty.until_ready(pools, "pool")
             assert _template(pools) == before, change
         assert pools.child(*DEPLOYMENT)["spec"]["replicas"] == 3
 
 
-def test_a_change_of_the_cache_s_type_rolls_once(spoiled: Rig) -> None:
-    with spoiled.operator("--resync-seconds", "1"):
-        pools = _ready(spoiled)
+def test_a_change_of_the_cache_s_type_rolls_once(faulty: FaultyCluster) -> None:
+    with faulty.operator("--resync-seconds", "1"):
+        pools = _ready(faulty)
         generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
         directory = pools.get("pool")["status"]["models"][0]["fingerprint"]
         pools.patch("pool", _model(pools, kvCacheDtype="fp8"))
-        spoiled.until(lambda: "--kv-cache-dtype=fp8" in str(_template(pools)))
-        spoiled.until_ready(pools, "pool")
+        faulty.until(lambda: "--kv-cache-dtype=fp8" in str(_template(pools)))
+        faulty.until_ready(pools, "pool")
         assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation + 1
         assert pools.get("pool")["status"]["models"][0]["fingerprint"] != directory
 
 
-def test_a_restart_of_the_operator_changes_no_deployment(spoiled: Rig) -> None:
-    with spoiled.operator():
-        pools = _ready(spoiled)
+def test_a_restart_of_the_operator_changes_no_deployment(faulty: FaultyCluster) -> None:
+    with faulty.operator():
+        pools = _ready(faulty)
     before = pools.child(*DEPLOYMENT)["metadata"]["generation"]
-    with spoiled.operator("--resync-seconds", "1") as process:
+    with faulty.operator("--resync-seconds", "1") as process:
         operator_process.await_log(process, "verified all pools")
         operator_process.await_log(process, "listed ", 4)
         assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before

@@ -6,13 +6,12 @@ from typing import Any
 import pytest
 import yaml
 
-from testbed import samples
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
-from testbed.pools import Pools
+from testbed.pools import SAMPLES, Pools, create_dependencies, create_instances
 from testbed.waiting import eventually
 
-PATHS = {path.stem: path for path in samples.SAMPLES}
+PATHS = {path.stem: path for path in SAMPLES}
 NAMES = sorted(PATHS)
 
 pytestmark = pytest.mark.usefixtures("operator")
@@ -26,7 +25,7 @@ def test_there_is_a_sample_for_every_way_of_use() -> None:
 
 @pytest.fixture
 def google(control_plane: Cluster) -> None:
-    samples.prepare(control_plane.lustre_api)
+    create_instances(control_plane.lustre_api)
 
 
 @pytest.mark.usefixtures("google")
@@ -34,7 +33,7 @@ def google(control_plane: Cluster) -> None:
 def test_a_sample_is_applied_strictly_and_becomes_ready(
     control_plane: Cluster, kube: Kube, pools: Pools, name: str
 ) -> None:
-    samples.furnish(kube, pools.namespace)
+    create_dependencies(kube, pools.namespace)
     path = str(PATHS[name])
     control_plane.kubectl("-n", pools.namespace, "apply", "--validate=strict", "-f", path)
     pools.wait(name)

@@ -10,10 +10,10 @@ from integration.instances import CLAIM, DEPLOYMENT, VOLUME, existing, through_a
 from integration.own_nodes import Nodes
 from integration.test_cli import kvtier
 from kvtier.api.names import filesystem
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
-from testbed.lustre_client import LustreProject
-from testbed.lustre_documents import instance, refusal
+from testbed.lustre.client import LustreProject
+from testbed.lustre.documents import instance, refusal
 from testbed.pools import LEGACY_PORT, OTHER_NETWORK, SAME_NETWORK, Pools, manifest
 from testbed.waiting import eventually
 

@@ -17,12 +17,12 @@ from integration.instances import (
     until_ready,
     until_told,
 )
-from testbed.cluster import Cluster
-from testbed.google_faults import Object
+from testbed.control_plane.cluster import Cluster
+from testbed.google_api import Object
 from testbed.kube import Kube, NotFoundError
-from testbed.lustre_client import LustreProject
-from testbed.lustre_csi import LustreService
-from testbed.lustre_documents import instance, refusal
+from testbed.lustre.client import LustreProject
+from testbed.lustre.csi_driver import LustreService
+from testbed.lustre.documents import instance, refusal
 from testbed.operator_process import USER
 from testbed.pools import Pools
 from testbed.waiting import eventually

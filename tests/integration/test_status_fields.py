@@ -14,9 +14,9 @@ from kvtier.api.v1alpha1 import (
     TransferStatus,
 )
 from kvtier.kube.aio import AioClient, connect
-from testbed.cluster import Cluster
+from testbed.control_plane.cluster import Cluster
+from testbed.fault_injection import FaultyCluster
 from testbed.pools import Pools
-from testbed.rig import Rig
 
 NOW = "2026-11-29T12:00:00Z"
 IMPORT = OperationStatus(
@@ -88,9 +88,9 @@ async def _written(cluster: Cluster, pools: Pools, status: PoolStatus) -> dict[s
 
 @pytest.mark.parametrize("left", [[IMPORT], [CREATE], []], ids=["the later", "the earlier", "none"])
 async def test_a_status_is_kept_whole_and_operations_come_and_go(
-    spoiled: Rig, left: list[OperationStatus]
+    faulty: FaultyCluster, left: list[OperationStatus]
 ) -> None:
-    control_plane, pools = spoiled.plane, spoiled.pools()  # no operator writes there
+    control_plane, pools = faulty.plane, faulty.pools()  # no operator writes there
     pools.create("chat", strict=True, cluster={"project": "none", "location": "none", "name": "none"})
     found = await _written(control_plane, pools, FULL)
     assert KVCachePool.model_validate(pools.get("chat")).status == FULL
@@ -100,8 +100,8 @@ async def test_a_status_is_kept_whole_and_operations_come_and_go(
         await _written(control_plane, pools, FULL.model_copy(update={"operations": operations}))
 
 
-async def test_a_status_shrinks_to_nothing(spoiled: Rig) -> None:
-    control_plane, pools = spoiled.plane, spoiled.pools()
+async def test_a_status_shrinks_to_nothing(faulty: FaultyCluster) -> None:
+    control_plane, pools = faulty.plane, faulty.pools()
     pools.create("chat", strict=True, cluster={"project": "none", "location": "none", "name": "none"})
     await _written(control_plane, pools, FULL)
     await _written(control_plane, pools, PoolStatus(phase="Ready"))

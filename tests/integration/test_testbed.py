@@ -5,12 +5,13 @@ import json
 
 import pytest
 
-from testbed import gke
-from testbed.cluster import Cluster
-from testbed.fates import set_fate
+from testbed.control_plane.cluster import Cluster
+from testbed.gke import LUSTRE_DRIVER
+from testbed.gke.nodes import COMPUTE_CLASS_LABEL, LUSTRE_ZONE_LABEL
+from testbed.gke.pod_failures import set_pod_failure
 from testbed.kube import ApiError, Kube, Object
-from testbed.lustre_csi import LustreService
-from testbed.namespaces import OWNER_LABEL
+from testbed.lustre.csi_driver import LustreService
+from testbed.pools import OWNER_LABEL
 from testbed.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
@@ -20,13 +21,13 @@ CLAIM = ("v1", "PersistentVolumeClaim")
 
 def lustre_class(kube: Kube, namespace: str, throughput: str = "1000") -> str:
     """A StorageClass of the Lustre driver in one zone."""
-    key = {"key": gke.LUSTRE_ZONE_LABEL, "values": ["us-central1-a"]}
+    key = {"key": LUSTRE_ZONE_LABEL, "values": ["us-central1-a"]}
     made = kube.create(
         {
             "apiVersion": "storage.k8s.io/v1",
             "kind": "StorageClass",
             "metadata": {"name": f"lustre-{namespace}", "labels": {OWNER_LABEL: namespace}},
-            "provisioner": gke.LUSTRE_DRIVER,
+            "provisioner": LUSTRE_DRIVER,
             "parameters": {"perUnitStorageThroughput": throughput},
             "allowVolumeExpansion": True,
             "allowedTopologies": [{"matchLabelExpressions": [key]}],
@@ -141,7 +142,7 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
         lambda: kube.get("apps/v1", "Deployment", "serve", namespace)["status"].get("availableReplicas") == 2,
         what="both replicas are available",
     )
-    selector = f"{gke.COMPUTE_CLASS_LABEL}={name}"
+    selector = f"{COMPUTE_CLASS_LABEL}={name}"
     assert [node["status"]["allocatable"]["nvidia.com/gpu"] for node in nodes(kube, selector)] == ["8", "8"]
     kube.delete("apps/v1", "Deployment", "serve", namespace)
     kube.delete("cloud.google.com/v1", "ComputeClass", name)
@@ -149,7 +150,7 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
 
 
 @pytest.mark.parametrize(
-    ("fate", "sign"),
+    ("failure", "sign"),
     [
         ("crash-loop", "CrashLoopBackOff"),
         ("image-missing", "ImagePullBackOff"),
@@ -157,9 +158,9 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
     ],
 )
 def test_the_pods_of_a_namespace_meet_the_fate_that_a_test_sets(
-    kube: Kube, namespace: str, fate: str, sign: str
+    kube: Kube, namespace: str, failure: str, sign: str
 ) -> None:
-    set_fate(kube, namespace, fate)
+    set_pod_failure(kube, namespace, failure)
     spec = {"containers": [{"name": "main", "image": "any"}]}
     kube.create(
         {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "p", "namespace": namespace}, "spec": spec}
@@ -168,7 +169,7 @@ def test_the_pods_of_a_namespace_meet_the_fate_that_a_test_sets(
 
 
 def test_the_pods_of_a_job_alone_exit_with_the_code_that_a_test_sets(kube: Kube, namespace: str) -> None:
-    set_fate(kube, namespace, "exit-28")
+    set_pod_failure(kube, namespace, "exit-28")
     spec = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any"}]}
     job = {"backoffLimit": 0, "template": {"spec": spec}}
     metadata = {"name": "one", "namespace": namespace}
@@ -243,7 +244,7 @@ def gpu_deployment(compute_class_name: str, namespace: str) -> Object:
     container = {"name": "vllm", "image": "vllm", "resources": {"limits": {"nvidia.com/gpu": "8"}}}
     labels = {"app": "serve"}
     pod = {
-        "nodeSelector": {gke.COMPUTE_CLASS_LABEL: compute_class_name},
+        "nodeSelector": {COMPUTE_CLASS_LABEL: compute_class_name},
         "tolerations": [{"operator": "Exists"}],
         "containers": [container],
     }

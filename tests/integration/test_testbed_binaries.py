@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from testbed import binaries
+from testbed.control_plane import binaries
 
 
 def test_without_go_the_error_names_what_is_missing_and_what_to_do(

@@ -11,8 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from testbed import gke
-from testbed.controlplane import ControlPlane
+from testbed.control_plane.plane import ControlPlane
+from testbed.gke import LUSTRE_DRIVER
+from testbed.gke.nodes import LUSTRE_ZONE_LABEL
 from testbed.kube import Object
 from testbed.process import ComponentError
 from testbed.waiting import eventually
@@ -21,8 +22,7 @@ pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("programs")]
 
 SMALLEST = """
 import json, signal
-from testbed import gke
-from testbed.controlplane import ControlPlane
+from testbed.control_plane.plane import ControlPlane
 with ControlPlane(controllers=False, nodes=False, csi=False) as plane:
     print(json.dumps({"pids": list(plane.pids().values()), "directory": str(plane.directory)}), flush=True)
     signal.pause()
@@ -102,12 +102,12 @@ def config_map(name: str) -> Object:
 
 
 def storage_class() -> Object:
-    zone = {"key": gke.LUSTRE_ZONE_LABEL, "values": ["us-central1-a"]}
+    zone = {"key": LUSTRE_ZONE_LABEL, "values": ["us-central1-a"]}
     return {
         "apiVersion": "storage.k8s.io/v1",
         "kind": "StorageClass",
         "metadata": {"name": "lustre"},
-        "provisioner": gke.LUSTRE_DRIVER,
+        "provisioner": LUSTRE_DRIVER,
         "parameters": {"perUnitStorageThroughput": "1000"},
         "allowedTopologies": [{"matchLabelExpressions": [zone]}],
     }

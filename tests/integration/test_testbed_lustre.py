@@ -12,15 +12,15 @@ from google.api_core.exceptions import NotFound
 from google.cloud import lustre_v1
 
 from integration.test_testbed import CLAIM, claim, wait_bound
-from testbed import google_lustre
-from testbed.cluster import Cluster
-from testbed.commands import PACKAGES, PROJECT
-from testbed.google_faults import Hold
+from testbed.control_plane.cluster import Cluster
+from testbed.control_plane.components import PACKAGES
+from testbed.gke import PROJECT
+from testbed.google_api import Hold
 from testbed.kube import Kube
-from testbed.lustre_client import LustreAPIClient, LustreProject
-from testbed.lustre_csi import LustreService
-from testbed.lustre_service.operations import HELD
-from testbed.ports import free_ports
+from testbed.lustre.client import LustreAPIClient, LustreProject, google_client
+from testbed.lustre.csi_driver import LustreService
+from testbed.lustre.operations import HELD
+from testbed.process import free_ports
 from testbed.waiting import eventually
 
 pytestmark = pytest.mark.timeout(120)
@@ -30,7 +30,7 @@ pytestmark = pytest.mark.timeout(120)
 def client(control_plane: Cluster, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Google's, of the control plane's API."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    return google_lustre.client(control_plane.lustre_api.url)
+    return google_client(control_plane.lustre_api.url)
 
 
 @pytest.fixture
@@ -129,15 +129,13 @@ def test_only_the_claim_deletes_the_instance_of_the_driver(
 def test_the_server_ends_at_once_though_requests_are_held() -> None:
     (port,) = free_ports(1)
     api = LustreAPIClient(f"http://127.0.0.1:{port}")
-    command = [sys.executable, "-m", "testbed.lustre_api", f"--port={port}"]
+    command = [sys.executable, "-m", "testbed.lustre.server", f"--port={port}"]
     environment = os.environ | {"PYTHONPATH": str(PACKAGES)}
     with subprocess.Popen(command, env=environment) as server, ThreadPoolExecutor() as threads:
         try:
             eventually(lambda: _listens(api), what="the server listens")
             held = api.project("p").fail(Hold(), "get")
-            threads.submit(
-                google_lustre.client(api.url).get_instance, name="projects/p/locations/z/instances/i"
-            )
+            threads.submit(google_client(api.url).get_instance, name="projects/p/locations/z/instances/i")
             eventually(lambda: held.hits() == 1)
         finally:
             server.send_signal(signal.SIGTERM)

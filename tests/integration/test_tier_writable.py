@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from testbed.cluster import Cluster
-from testbed.fates import set_fate
+from testbed.control_plane.cluster import Cluster
+from testbed.gke.pod_failures import set_pod_failure
 from testbed.kube import Kube
 from testbed.pools import Pools
 from testbed.waiting import eventually
@@ -18,7 +18,7 @@ CLAIM = ("v1", "PersistentVolumeClaim")
 
 
 def test_a_directory_of_root_is_a_condition_and_no_ready_pool(pools: Pools, kube: Kube) -> None:
-    set_fate(kube, pools.namespace, "exit-13")
+    set_pod_failure(kube, pools.namespace, "exit-13")
     pools.create("denied")
     found = pools.wait("denied", "TierWritable", "False", "NotWritable")
     assert "prepareAsRoot: true" in found["message"]
@@ -26,7 +26,7 @@ def test_a_directory_of_root_is_a_condition_and_no_ready_pool(pools: Pools, kube
     assert pools.condition("denied", "Ready")["reason"] == "NotWritable"
     assert pools.get("denied")["status"]["phase"] == "Blocked"
     assert pools.children(*DEPLOYMENT) == []
-    set_fate(kube, pools.namespace, None)
+    set_pod_failure(kube, pools.namespace, None)
     pools.patch("denied", {"tiers": {"lustre": {"prepareAsRoot": True}}})
     pools.wait("denied")
     (prepare,) = _pod(pools.child(*JOB))["initContainers"]
@@ -34,12 +34,12 @@ def test_a_directory_of_root_is_a_condition_and_no_ready_pool(pools: Pools, kube
 
 
 @pytest.mark.parametrize(
-    ("fate", "reason"), [("exit-28", "NoSpace"), ("exit-30", "ReadOnly"), ("exit-5", "InputOutput")]
+    ("failure", "reason"), [("exit-28", "NoSpace"), ("exit-30", "ReadOnly"), ("exit-5", "InputOutput")]
 )
 def test_the_job_s_own_condition_tells_what_the_file_system_answered(
-    pools: Pools, kube: Kube, fate: str, reason: str
+    pools: Pools, kube: Kube, failure: str, reason: str
 ) -> None:
-    set_fate(kube, pools.namespace, fate)
+    set_pod_failure(kube, pools.namespace, failure)
     pools.create("told")
     pools.wait("told", "TierWritable", "False", reason)
     (failed,) = [one for one in pools.child(*JOB)["status"]["conditions"] if one["type"] == "Failed"]
@@ -47,13 +47,13 @@ def test_the_job_s_own_condition_tells_what_the_file_system_answered(
 
 
 def test_an_opportunistic_pool_serves_without_the_tier_until_it_is_proven(pools: Pools, kube: Kube) -> None:
-    set_fate(kube, pools.namespace, "exit-13")
+    set_pod_failure(kube, pools.namespace, "exit-13")
     pools.create("eager", mode="Opportunistic")
     pools.wait("eager", "TierWritable", "False", "NotWritable")
     pools.wait("eager", reason="WithoutSharedTier")
     assert not _mounts(pools)
     before = pools.child(*DEPLOYMENT)["metadata"]["generation"]
-    set_fate(kube, pools.namespace, None)
+    set_pod_failure(kube, pools.namespace, None)
     _end_back_off(pools)
     pools.wait("eager", "TierWritable", "True", "Written")
     pools.wait("eager", reason="AllReady")
@@ -96,12 +96,12 @@ def test_a_namespace_of_the_restricted_profile_takes_the_job_and_refuses_root(
 def test_an_image_that_cannot_be_pulled_is_not_waited_for_once_it_is_corrected(
     pools: Pools, kube: Kube
 ) -> None:
-    set_fate(kube, pools.namespace, "image-missing")
+    set_pod_failure(kube, pools.namespace, "image-missing")
     pools.create("typo")
     pools.wait("typo", "TierWritable", "False", "Probing")
     eventually(lambda: pools.children(*JOB))
     stuck = _uid(pools)
-    set_fate(kube, pools.namespace, None)
+    set_pod_failure(kube, pools.namespace, None)
     model = pools.get("typo")["spec"]["models"][0]
     image = {"image": "mirror.example/vllm:v0.33.0", "version": "0.33"}
     pools.patch("typo", {"models": [model | {"engine": image}]})

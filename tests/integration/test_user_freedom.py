@@ -5,10 +5,10 @@ from functools import partial
 from typing import Any
 
 from testbed import operator_process
+from testbed.fault_injection import FaultyCluster
 from testbed.kube import Object
 from testbed.operator_process import USER
 from testbed.pools import Pools
-from testbed.rig import Rig
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 ADDITIONS: Object = {
@@ -68,15 +68,15 @@ def _contains(live: Any, written: Any) -> bool:
     return bool(live == written)
 
 
-def test_additions_arrive_and_go_with_one_rollout_each(spoiled: Rig) -> None:
-    pools = spoiled.pools()
-    with spoiled.operator():
+def test_additions_arrive_and_go_with_one_rollout_each(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
+    with faulty.operator():
         pools.create("pool")
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
         before, generation = _spec(pools), _generation(pools)
         _served(pools, podTemplate=ADDITIONS)
-        spoiled.until(lambda: "initContainers" in _spec(pools)["spec"])
-        spoiled.until_ready(pools, "pool")
+        faulty.until(lambda: "initContainers" in _spec(pools)["spec"])
+        faulty.until_ready(pools, "pool")
         made, pod = _spec(pools), {k: v for k, v in ADDITIONS.items() if k not in ("labels", "annotations")}
         mounts = pod.pop("volumeMounts")
         assert _contains(made["metadata"], {key: ADDITIONS[key] for key in ("labels", "annotations")})
@@ -84,8 +84,8 @@ def test_additions_arrive_and_go_with_one_rollout_each(spoiled: Rig) -> None:
         assert _contains(made["spec"]["containers"][0]["volumeMounts"], mounts)
         assert _generation(pools) == generation + 1
         _served(pools, podTemplate=None)
-        spoiled.until(lambda: _spec(pools) == before)
-        spoiled.until_ready(pools, "pool")
+        faulty.until(lambda: _spec(pools) == before)
+        faulty.until_ready(pools, "pool")
         assert _generation(pools) == generation + 2
 
 
@@ -106,23 +106,25 @@ REFUSED: dict[str, tuple[Object, str]] = {
 }
 
 
-def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_are(spoiled: Rig) -> None:
-    homes = {case: spoiled.pools() for case in REFUSED}
-    with spoiled.operator():
+def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_are(
+    faulty: FaultyCluster,
+) -> None:
+    homes = {case: faulty.pools() for case in REFUSED}
+    with faulty.operator():
         for pools in homes.values():
             pools.create("pool", tiers__lustre=None)
         for pools in homes.values():
-            spoiled.until_ready(pools, "pool")
+            faulty.until_ready(pools, "pool")
         before = {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()}
         for case, pools in homes.items():
             _served(pools, podTemplate=REFUSED[case][0])
         for case, pools in homes.items():
-            spoiled.until(partial(_tells, pools, REFUSED[case][1]), f"{case} is told of")
+            faulty.until(partial(_tells, pools, REFUSED[case][1]), f"{case} is told of")
         assert {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()} == before
         for pools in homes.values():
             _served(pools, podTemplate=None)
         for pools in homes.values():
-            spoiled.until_ready(pools, "pool")
+            faulty.until_ready(pools, "pool")
 
 
 def _tells(pools: Pools, words: str) -> bool:
@@ -131,14 +133,14 @@ def _tells(pools: Pools, words: str) -> bool:
     return refused and words in told["message"]
 
 
-def _quiet(spoiled: Rig, act: Callable[[], object]) -> list[str]:
+def _quiet(faulty: FaultyCluster, act: Callable[[], object]) -> list[str]:
     """What the operator writes in four rounds of looking at everything, once `act` has been done."""
-    with spoiled.operator("--resync-seconds", "1") as process:
+    with faulty.operator("--resync-seconds", "1") as process:
         act()
         _await_resyncs(process)
-        mark = spoiled.plane.audit.mark()
+        mark = faulty.plane.audit.mark()
         _await_resyncs(process)
-        return [f"{one.verb} {one.resource}" for one in spoiled.plane.audit.writes(mark, USER)]
+        return [f"{one.verb} {one.resource}" for one in faulty.plane.audit.writes(mark, USER)]
 
 
 def _await_resyncs(process: Any) -> None:
@@ -146,25 +148,27 @@ def _await_resyncs(process: Any) -> None:
     operator_process.await_log(process, "listed ", listed + 4)
 
 
-def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(spoiled: Rig) -> None:
-    pools = spoiled.pools()
+def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(
+    faulty: FaultyCluster,
+) -> None:
+    pools = faulty.pools()
     pools.create("pool", tiers__lustre=None, models__0__podTemplate=ODD)
-    assert _quiet(spoiled, lambda: spoiled.until_ready(pools, "pool")) == []
+    assert _quiet(faulty, lambda: faulty.until_ready(pools, "pool")) == []
     generation = _generation(pools)
-    assert _quiet(spoiled, lambda: None) == []
+    assert _quiet(faulty, lambda: None) == []
     assert _generation(pools) == generation == 1
 
 
-def test_variables_from_secrets_are_passed_on_as_references(spoiled: Rig) -> None:
-    pools = spoiled.pools()
+def test_variables_from_secrets_are_passed_on_as_references(faulty: FaultyCluster) -> None:
+    pools = faulty.pools()
     secret = {"name": "keys", "namespace": pools.namespace}
-    spoiled.kube.create(
+    faulty.kube.create(
         {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"api": "s3cr3t"}}
     )
     reference = {"secretKeyRef": {"name": "keys", "key": "api"}}
-    with spoiled.operator():
+    with faulty.operator():
         pools.create("pool", tiers__lustre=None, models__0__env=[{"name": "KEY", "valueFrom": reference}])
-        spoiled.until_ready(pools, "pool")
+        faulty.until_ready(pools, "pool")
         (engine,) = _spec(pools)["spec"]["containers"]
         assert {"name": "KEY", "valueFrom": reference} in engine["env"]
         assert "s3cr3t" not in str(pools.get("pool")) + str(pools.child(*DEPLOYMENT))

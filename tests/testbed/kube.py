@@ -1,7 +1,8 @@
 """A small synchronous client of the API server, for tests."""
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +15,7 @@ Objects = list[Object]
 
 _PATIENCE = 10
 _TIMEOUT_SECONDS = 30.0
+_CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition")
 FIELD_MANAGER = "testbed"
 MERGE_PATCH = "application/merge-patch+json"
 JSON_PATCH = "application/json-patch+json"
@@ -182,3 +184,27 @@ class Kube:
 
 def _group_path(api_version: str) -> str:
     return f"/apis/{api_version}" if "/" in api_version else f"/api/{api_version}"
+
+
+def install_crds(kube: Kube, definitions: Iterable[Object]) -> None:
+    """Apply CustomResourceDefinitions and wait until the API server serves them."""
+    names = [kube.apply(definition)["metadata"]["name"] for definition in definitions]
+    for name in names:
+        eventually(partial(crd_served, kube, name), what=f"{name} is served")
+
+
+def crd_served(kube: Kube, name: str) -> bool:
+    """Whether a custom resource type can be used: it is established a moment before its paths are known."""
+    definition = kube.get(*_CRD, name)
+    conditions = definition.get("status", {}).get("conditions") or []  # null at first
+    established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)
+    versions = [version["name"] for version in definition["spec"]["versions"] if version["served"]]
+    return established and all(_is_known(kube, definition["spec"], version) for version in versions)
+
+
+def _is_known(kube: Kube, spec: Object, version: str) -> bool:
+    try:
+        known = kube.request("GET", f"/apis/{spec['group']}/{version}")["resources"]
+    except NotFoundError:
+        return False
+    return any(one["name"] == spec["names"]["plural"] for one in known)

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import yaml
 
-from testbed.cluster import Cluster
-from testbed.kube import Kube
+from testbed.control_plane.cluster import Cluster
+from testbed.kube import Kube, install_crds
 from testbed.process import Component
 from testbed.waiting import eventually
 
@@ -27,6 +27,12 @@ def install(kube: Kube) -> None:
     for manifest in yaml.safe_load_all((ROOT / "manifests" / "install.yaml").read_text()):
         if manifest["kind"] != "Deployment":
             kube.apply(manifest)
+
+
+def install_crd(kube: Kube) -> None:
+    """Install KVCachePool and wait until it is served."""
+    files = sorted((ROOT / "crds").glob("*.yaml"))
+    install_crds(kube, [one for path in files for one in yaml.safe_load_all(path.read_text())])
 
 
 @contextmanager

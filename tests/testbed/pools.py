@@ -1,15 +1,21 @@
-"""KVCachePools in tests: a small valid spec to vary, and what became of it."""
+"""KVCachePools in tests: specs to vary, the pools and namespace of one test, and what the sample pools need."""
 
+import re
+import secrets
+from contextlib import suppress
 from copy import deepcopy
+from pathlib import Path
 from typing import Any
 
-from testbed.kube import Kube, Object, Objects
+from testbed.gke import NETWORK, PROJECT, ZONE
+from testbed.kube import ApiError, Kube, NotFoundError, Object, Objects
+from testbed.lustre.client import LustreAPIClient
+from testbed.lustre.documents import instance, refusal
 from testbed.waiting import eventually
 
 API = ("kvtier.dev/v1alpha1", "KVCachePool")
-NETWORK = "projects/testbed-project/global/networks/default"
 # Clusters that the GKE API of the tests knows (tests/integration/conftest.py).
-SAME_NETWORK = {"project": "testbed-project", "location": "us-central1", "name": "same-network"}
+SAME_NETWORK = {"project": PROJECT, "location": "us-central1", "name": "same-network"}
 OTHER_NETWORK = SAME_NETWORK | {"name": "other-network"}
 LEGACY_PORT = SAME_NETWORK | {"name": "legacy-port"}
 
@@ -20,7 +26,7 @@ SPEC: Object = {
         "lustre": {
             "capacity": "9000Gi",
             "throughputPerTiB": 1000,
-            "zone": "us-central1-a",
+            "zone": ZONE,
             "network": NETWORK,
         },
     },
@@ -29,6 +35,24 @@ SPEC: Object = {
         "accelerator": {"type": "nvidia-h100-80gb", "count": 8},
     },
     "models": [{"name": "chat", "model": "example/model", "tensorParallelSize": 8}],
+}
+OWNER_LABEL = "kvtier.dev/pool-namespace"
+_MAX_LENGTH = 40
+# Cluster-scoped kinds that the operator creates for a pool, or a test for itself.
+_CLUSTER_SCOPED = (
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("cloud.google.com/v1", "ComputeClass"),
+    ("v1", "PersistentVolume"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
+    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
+    ("scheduling.k8s.io/v1", "PriorityClass"),
+    ("v1", "Node"),
+)
+SAMPLES = sorted((Path(__file__).parents[2] / "manifests" / "samples").glob("*.yaml"))
+_SECRETS = {
+    "hf-token": {"token": "hf_x"},
+    "kv-blocks": {"AWS_ACCESS_KEY_ID": "x", "AWS_SECRET_ACCESS_KEY": "x"},
+    "serving": {"api-key": "x"},
 }
 
 
@@ -103,3 +127,66 @@ class Pools:
         """The only child of that kind."""
         (found,) = self.children(api_version, kind)
         return found
+
+
+def create_namespace(kube: Kube, hint: str) -> str:
+    """A new namespace whose name starts like the test's; Pods can be created in it."""
+    words = re.sub(r"[^a-z0-9]+", "-", hint.lower())[:_MAX_LENGTH].strip("-")
+    name = f"{words}-{secrets.token_hex(3)}"
+    kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+    eventually(
+        lambda: kube.find("v1", "ServiceAccount", "default", name), what=f"{name} has a service account"
+    )
+    return name
+
+
+def delete_namespace(kube: Kube, name: str) -> None:
+    """Start the deletion of a namespace, and delete cluster-scoped objects labelled as its own.
+
+    Finalizers of pools are dropped: after a test no operator may be there to honour them.
+    """
+    kube.delete("v1", "Namespace", name)
+    for pool in _pools(kube, name):
+        with suppress(NotFoundError):  # an operator was faster
+            kube.patch(*API, pool["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
+    for api_version, kind in _CLUSTER_SCOPED:
+        for leftover in _owned(kube, api_version, kind, name):
+            kube.delete(api_version, kind, leftover["metadata"]["name"])
+
+
+def _owned(kube: Kube, api_version: str, kind: str, namespace: str) -> list[Object]:
+    return kube.list(api_version, kind, labelSelector=f"{OWNER_LABEL}={namespace}")
+
+
+def _pools(kube: Kube, namespace: str) -> list[Object]:
+    try:
+        return kube.list(*API, namespace)
+    except (ApiError, LookupError):  # the type is not installed
+        return []
+
+
+def create_dependencies(kube: Kube, namespace: str) -> None:
+    """The Secrets, ConfigMap and service account of a namespace that they name."""
+    for name, data in _SECRETS.items():
+        kube.create(_named("Secret", name, namespace) | {"stringData": data})
+    registry = {
+        "type": "kubernetes.io/dockerconfigjson",
+        "stringData": {".dockerconfigjson": '{"auths": {}}'},
+    }
+    kube.create(_named("Secret", "registry", namespace) | registry)
+    kube.create(_named("ConfigMap", "serving", namespace) | {"data": {"log-level": "INFO"}})
+    kube.create(_named("ServiceAccount", "engines", namespace))
+
+
+def _named(kind: str, name: str, namespace: str) -> Object:
+    return {"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": namespace}}
+
+
+def create_instances(api: LustreAPIClient) -> None:
+    """The instances that they name, and the project that hides its own.
+
+    Nobody runs the engines' Jobs here, so nobody makes the directory that an import goes to.
+    """
+    api.project("my-project").put("shared-cache", instance(36000))
+    api.project("their-project").fail(refusal("PERMISSION_DENIED"), times=-1)
+    api.project(PROJECT).configure(any_directory=True)

@@ -1,9 +1,12 @@
-"""One child process of the bed: it never outlives us, and its log explains its failures."""
+"""Child processes that never outlive us, a long command with its progress shown, and free loopback ports."""
 
 import os
+import random
 import signal
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -11,6 +14,12 @@ from testbed import die_with_parent
 
 LOG_TAIL_LINES = 25
 _LAUNCHER = (sys.executable, "-I", "-S", die_with_parent.__file__)
+LINE_SECONDS = 10.0
+TERMINAL_SECONDS = 1.0
+_ERROR_LINES = 30
+# Below the range from which the kernel takes the ports of outgoing connections: nothing grabs one of
+# ours while a component restarts on it.
+_RANGE = range(20000, 32000)
 
 
 class ComponentError(RuntimeError):
@@ -80,3 +89,61 @@ class Component:
             self._popen.kill()
             self._popen.wait()
         self._popen = None
+
+
+def run_with_progress(argv: Sequence[str], cwd: Path, env: Mapping[str, str], what: str) -> None:
+    """Run a command to its end, with ``what`` and the elapsed time on stderr.
+
+    On a terminal one line is rewritten; elsewhere a line is added every ten seconds. A failure raises
+    ``RuntimeError`` with the end of the command's output.
+    """
+    started = time.monotonic()
+    _show(what, started)
+    with subprocess.Popen(
+        argv,
+        cwd=cwd,
+        env=dict(env),
+        text=True,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+    ) as process:
+        output = _follow(process, what, started)
+    print("", file=sys.stderr, end="\n" if sys.stderr.isatty() else "", flush=True)
+    if process.returncode != 0:
+        tail = "\n".join(output.splitlines()[-_ERROR_LINES:])
+        raise RuntimeError(f"{what} failed ({' '.join(argv[:2])}, status {process.returncode}):\n{tail}")
+
+
+def _follow(process: "subprocess.Popen[str]", what: str, started: float) -> str:
+    pause = TERMINAL_SECONDS if sys.stderr.isatty() else LINE_SECONDS
+    try:
+        while True:
+            try:
+                return process.communicate(timeout=pause)[0]
+            except subprocess.TimeoutExpired:
+                _show(what, started)
+    except BaseException:
+        process.kill()
+        raise
+
+
+def _show(what: str, started: float) -> None:
+    text = f"testbed: {what}: {time.monotonic() - started:.0f} s"
+    start, end = ("\r", "") if sys.stderr.isatty() else ("", "\n")
+    print(start + text, file=sys.stderr, end=end, flush=True)
+
+
+def free_ports(count: int) -> list[int]:
+    """Return ``count`` distinct ports on which nothing listens now."""
+    candidates = iter(random.SystemRandom().sample(_RANGE, len(_RANGE)))
+    return [next(port for port in candidates if _is_free(port)) for _ in range(count)]
+
+
+def _is_free(port: int) -> bool:
+    with socket.socket() as probe:
+        try:
+            probe.bind(("127.0.0.1", port))
+        except OSError:
+            return False
+    return True

@@ -8,9 +8,9 @@ from hypothesis import settings
 
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.gcp import calls, container, lustre
-from testbed.gke_api import GKEApi
-from testbed.lustre_api import LustreAPI
-from testbed.lustre_client import LustreProject
+from testbed.gke.container_api import GKEApi
+from testbed.lustre.client import LustreProject
+from testbed.lustre.server import LustreAPI
 from unit.google import Clock
 
 settings.register_profile("unit", deadline=None, print_blob=True)

@@ -2,7 +2,7 @@
 
 import asyncio
 
-from testbed.lustre_client import Spoiled
+from testbed.lustre.client import InjectedFault
 from testbed.waiting import eventually
 
 LOCATION = "projects/p/locations/us-central1-a"
@@ -20,6 +20,6 @@ class Clock:
         return self.now
 
 
-async def reached(fault: Spoiled, requests: int = 1) -> None:
+async def reached(fault: InjectedFault, requests: int = 1) -> None:
     """Return when so many requests have met a fault."""
     await asyncio.to_thread(eventually, lambda: fault.hits() >= requests)

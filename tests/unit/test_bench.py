@@ -9,7 +9,7 @@ from rich.console import Console
 from bench import __main__ as command
 from bench import requests
 from bench.rows import GOALS, Row, broken, document, table
-from testbed.audit import Request
+from testbed.control_plane.audit import Request
 from testbed.operator_process import USER
 
 

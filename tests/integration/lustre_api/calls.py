@@ -7,8 +7,7 @@ import pytest
 from google.api_core.exceptions import GoogleAPICallError
 from google.cloud import lustre_v1
 
-from testbed import google_lustre
-from testbed.google_lustre import instance
+from testbed.lustre.client import google_instance, google_refusal
 
 PROJECT, ZONE = "p", "us-central1-a"
 PARENT = f"projects/{PROJECT}/locations/{ZONE}"
@@ -20,7 +19,7 @@ def create(client: Any, wanted: Any = None, request_id: str = "", name: str = NA
     """Ask for an instance, of the smallest size if no other is wanted; the operation."""
     parent, _, instance_id = name.partition("/instances/")
     request = {"parent": parent, "instance_id": instance_id, "request_id": request_id}
-    return client.create_instance({**request, "instance": wanted or instance()}, timeout=SECONDS)
+    return client.create_instance({**request, "instance": wanted or google_instance()}, timeout=SECONDS)
 
 
 def update(client: Any, *fields: str, request_id: str = "", **values: Any) -> Any:
@@ -50,4 +49,4 @@ def refused(call: Callable[[], Any]) -> tuple[int, str, str]:
     """Status, code and message with which a call is refused."""
     with pytest.raises(GoogleAPICallError) as caught:
         call()
-    return (*google_lustre.refusal(caught.value), caught.value.message)
+    return (*google_refusal(caught.value), caught.value.message)

@@ -6,9 +6,8 @@ from typing import Any
 import pytest
 
 from integration.lustre_api.calls import PROJECT
-from testbed import google_lustre
-from testbed.lustre_api import LustreAPI
-from testbed.lustre_client import LustreProject
+from testbed.lustre.client import LustreProject, google_client
+from testbed.lustre.server import LustreAPI
 
 
 @pytest.fixture
@@ -21,7 +20,7 @@ def server() -> Iterator[LustreAPI]:
 def client(server: LustreAPI, monkeypatch: pytest.MonkeyPatch) -> Any:
     """Google's."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
-    return google_lustre.client(server.url)
+    return google_client(server.url)
 
 
 @pytest.fixture

@@ -12,18 +12,17 @@ from requests.exceptions import ConnectionError as ConnectionBrokenError
 from requests.exceptions import ReadTimeout
 
 from integration.lustre_api.calls import NAME, PARENT, create, done, get, get_operation, refused, update
-from testbed.google_faults import Drop, Hold, Reply
-from testbed.google_lustre import instance
-from testbed.lustre_api import LustreAPI
-from testbed.lustre_client import LustreProject
-from testbed.lustre_documents import refusal
-from testbed.lustre_service.operations import HELD
+from testbed.google_api import Drop, Hold, Reply
+from testbed.lustre.client import LustreProject, google_instance
+from testbed.lustre.documents import refusal
+from testbed.lustre.operations import HELD
+from testbed.lustre.server import LustreAPI
 from testbed.waiting import eventually
 
 
 def test_any_status_can_be_answered_as_often_as_wanted(client: Any, project: LustreProject) -> None:
     project.put("cache")
-    spoiled = project.fail(refusal("UNAVAILABLE"), "get", times=2)
+    fault = project.fail(refusal("UNAVAILABLE"), "get", times=2)
     project.fail(Reply(418, b"<html>", "text/html"), "get")
     for _ in range(2):
         with pytest.raises(ServiceUnavailable, match="currently unavailable"):
@@ -31,7 +30,7 @@ def test_any_status_can_be_answered_as_often_as_wanted(client: Any, project: Lus
     with pytest.raises(Exception, match="418"):
         get(client)
     assert get(client).state.name == "ACTIVE"
-    assert spoiled.hits() == 2
+    assert fault.hits() == 2
 
 
 def test_permission_may_be_denied_for_good_until_healed(client: Any, project: LustreProject) -> None:
@@ -61,22 +60,22 @@ def test_an_answer_is_lost_before_or_after_the_request_was_carried_out(
 def test_a_held_request_is_answered_when_it_is_let_go(
     client: Any, project: LustreProject, carried_out: bool, meanwhile: int
 ) -> None:
-    spoiled = project.fail(Hold(), "create", carried_out=carried_out)
+    fault = project.fail(Hold(), "create", carried_out=carried_out)
     with ThreadPoolExecutor() as threads:
         answer = threads.submit(create, client)
-        eventually(lambda: spoiled.hits() == 1)
+        eventually(lambda: fault.hits() == 1)
         assert len(project.instances()) == meanwhile
-        spoiled.release()
+        fault.release()
         done(answer.result())
     assert get(client).state.name == "ACTIVE"
 
 
 def test_an_answer_that_trickles_in_never_ends(client: Any, project: LustreProject) -> None:
-    spoiled = project.fail(Hold(trickle=True), "get")
+    fault = project.fail(Hold(trickle=True), "get")
     with ThreadPoolExecutor() as threads:
         answer = threads.submit(get, client)
-        eventually(lambda: spoiled.hits() == 1)
-        spoiled.release()
+        eventually(lambda: fault.hits() == 1)
+        fault.release()
         with pytest.raises(Exception, match=r"IncompleteRead|Connection broken|end prematurely"):
             answer.result()
 
@@ -190,5 +189,5 @@ def test_reset_forgets_what_was_set_and_keeps_what_is_there(client: Any, project
     project.fail(Drop(), times=-1)
     project.reset()
     assert project.calls() == []
-    done(create(client, instance(), name=f"{PARENT}/instances/second"))
+    done(create(client, google_instance(), name=f"{PARENT}/instances/second"))
     assert len(project.instances()) == 2

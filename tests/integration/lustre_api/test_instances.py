@@ -7,10 +7,9 @@ import pytest
 from google.api_core.exceptions import NotFound, ResourceExhausted
 
 from integration.lustre_api.calls import NAME, PARENT, ZONE, create, done, get, refused, update
-from testbed import lustre_documents
-from testbed.google_lustre import instance
-from testbed.lustre_client import LustreProject
-from testbed.lustre_service.operations import HELD
+from testbed.lustre import documents
+from testbed.lustre.client import LustreProject, google_instance
+from testbed.lustre.operations import HELD
 from testbed.waiting import eventually
 
 
@@ -18,7 +17,7 @@ def test_an_instance_is_created_by_an_operation_and_then_has_all_that_a_mount_ne
     client: Any, project: LustreProject
 ) -> None:
     project.configure(create_seconds=HELD)
-    operation = create(client, instance(labels={"team": "search"}, description="KV cache"))
+    operation = create(client, google_instance(labels={"team": "search"}, description="KV cache"))
     assert not operation.operation.done
     assert (operation.metadata.verb, operation.metadata.target) == ("create", NAME)
     creating = get(client)
@@ -30,7 +29,7 @@ def test_an_instance_is_created_by_an_operation_and_then_has_all_that_a_mount_ne
     assert made.mount_point.endswith("@tcp:/kvcache")
     assert (dict(made.labels), made.description) == ({"team": "search"}, "KV cache")
     assert made.uid
-    assert made.effective_version == lustre_documents.VERSION
+    assert made.effective_version == documents.VERSION
     assert made.create_time <= made.update_time
 
 
@@ -110,7 +109,7 @@ def test_an_existing_instance_is_not_created_again(client: Any, project: LustreP
 def test_an_invalid_field_is_refused_by_name(
     client: Any, project: LustreProject, wanted: dict[str, Any], word: str
 ) -> None:
-    status, code, message = refused(lambda: create(client, instance(**wanted)))
+    status, code, message = refused(lambda: create(client, google_instance(**wanted)))
     assert (status, code) == (400, "INVALID_ARGUMENT")
     assert word in message
 
@@ -132,10 +131,11 @@ def test_each_tier_has_its_capacities(
     if not throughput:
         tier |= {"dynamic_tier_options": {"mode": "DEFAULT_CACHE"}}
     for gib in refused_:
-        assert "capacity_gib" in refused(lambda gib=gib: create(client, instance(gib, **tier)))[2]  # type: ignore[misc]
+        assert "capacity_gib" in refused(lambda gib=gib: create(client, google_instance(gib, **tier)))[2]  # type: ignore[misc]
     for gib in accepted:
         assert (
-            done(create(client, instance(gib, **tier), name=f"{PARENT}/instances/c{gib}")).capacity_gib == gib
+            done(create(client, google_instance(gib, **tier), name=f"{PARENT}/instances/c{gib}")).capacity_gib
+            == gib
         )
 
 
@@ -149,7 +149,7 @@ def test_an_instance_has_a_valid_id_and_is_in_a_zone(client: Any, project: Lustr
 def test_an_update_changes_what_its_mask_names_in_either_spelling(
     client: Any, project: LustreProject
 ) -> None:
-    done(create(client, instance(description="old", labels={"a": "b"})))
+    done(create(client, google_instance(description="old", labels={"a": "b"})))
     project.configure(update_seconds=HELD)
     operation = update(client, "capacity_gib", capacity_gib=18000, description="not in the mask")
     assert (get(client).state.name, get(client).capacity_gib) == ("UPDATING", 9000)
@@ -162,8 +162,8 @@ def test_an_update_changes_what_its_mask_names_in_either_spelling(
 
 
 def test_without_a_mask_the_fields_that_are_there_change(client: Any, project: LustreProject) -> None:
-    done(create(client, instance(description="old")))
-    wanted = instance(18000, name=NAME)
+    done(create(client, google_instance(description="old")))
+    wanted = google_instance(18000, name=NAME)
     assert done(client.update_instance({"instance": wanted})).capacity_gib == 18000
     assert get(client).description == "old"
 
@@ -181,14 +181,14 @@ def test_without_a_mask_the_fields_that_are_there_change(client: Any, project: L
     ],
 )
 def test_what_cannot_change_is_refused(client: Any, project: LustreProject, change: dict[str, Any]) -> None:
-    done(create(client, instance(18000)))
+    done(create(client, google_instance(18000)))
     assert refused(lambda: update(client, **change))[:2] == (400, "INVALID_ARGUMENT")
 
 
 def test_an_instance_created_above_the_threshold_grows_in_large_steps(
     client: Any, project: LustreProject
 ) -> None:
-    done(create(client, instance(1_584_000)))
+    done(create(client, google_instance(1_584_000)))
     assert done(update(client, capacity_gib=1_656_000)).capacity_gib == 1_656_000
 
 
@@ -247,7 +247,7 @@ def test_maintenance_is_announced_and_called_off(client: Any, project: LustrePro
 
 def test_the_quota_refuses_at_once_both_creation_and_growth(client: Any, project: LustreProject) -> None:
     project.configure(quota_gib=18000)
-    assert refused(lambda: create(client, instance(27000)))[:2] == (429, "RESOURCE_EXHAUSTED")
+    assert refused(lambda: create(client, google_instance(27000)))[:2] == (429, "RESOURCE_EXHAUSTED")
     done(create(client))
     assert refused(lambda: update(client, capacity_gib=27000))[:2] == (429, "RESOURCE_EXHAUSTED")
     done(update(client, capacity_gib=18000))

@@ -8,10 +8,9 @@ from google.api_core.exceptions import Cancelled, PermissionDenied
 from google.cloud import lustre_v1
 
 from integration.lustre_api.calls import NAME, PROJECT, done, get, get_operation, refused, update
-from testbed import google_lustre
-from testbed.lustre_api import LustreAPI
-from testbed.lustre_client import Failure, LustreProject
-from testbed.lustre_service.operations import HELD
+from testbed.lustre.client import Failure, LustreProject, google_client
+from testbed.lustre.operations import HELD
+from testbed.lustre.server import LustreAPI
 
 BUCKET = "gs://caches/kv/"
 MIB = 1 << 20
@@ -202,5 +201,5 @@ def test_settings_of_an_instance_go_before_those_of_its_project(
     assert counters(client, operation)[0] == 7
     unlike = server.project(f"{PROJECT}-2")
     name = unlike.put("cache")
-    operation = imports(google_lustre.client(server.url), name=name)
+    operation = imports(google_client(server.url), name=name)
     assert get_operation(client, operation).done

@@ -10,11 +10,11 @@ from kvtier.control.lustre_calls import LustreCaller
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts, Operation
 from kvtier.plan.model import Call
-from testbed.google_faults import Drop, Fault, Hold
-from testbed.lustre_api import LustreAPI
-from testbed.lustre_client import LustreProject
-from testbed.lustre_documents import instance, refusal
-from testbed.lustre_service.operations import HELD
+from testbed.google_api import Drop, Fault, Hold
+from testbed.lustre.client import LustreProject
+from testbed.lustre.documents import instance, refusal
+from testbed.lustre.operations import HELD
+from testbed.lustre.server import LustreAPI
 from testbed.waiting import eventually
 from unit.google import HOME, LOCATION, REQUEST, reached
 

@@ -10,8 +10,8 @@ from kvtier.checks import network
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.model import GKECluster
 from kvtier.gcp import container
-from testbed.gke_api import GKEApi
-from testbed.gke_documents import Drop, Fault, Hold, Reply, cluster, refusal
+from testbed.gke.container_api import GKEApi, cluster, refusal
+from testbed.google_api import Drop, Fault, Hold, Reply
 from unit.builders import facts, pool
 from unit.google import Clock
 from unit.tables import table

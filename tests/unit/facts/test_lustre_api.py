@@ -9,10 +9,10 @@ import pytest
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts, Operation
 from kvtier.gcp import lustre
-from testbed.google_faults import Drop, Fault, Hold, Reply
-from testbed.lustre_client import LustreProject
-from testbed.lustre_documents import instance, refusal
-from testbed.lustre_service.operations import HELD
+from testbed.google_api import Drop, Fault, Hold, Reply
+from testbed.lustre.client import LustreProject
+from testbed.lustre.documents import instance, refusal
+from testbed.lustre.operations import HELD
 from unit.google import AWAY, HOME, LOCATION, REQUEST, Clock, reached
 
 NO_OPERATIONS: Mapping[str, str] = MappingProxyType({})

@@ -7,9 +7,8 @@ from typing import Any
 import pytest
 
 from kvtier.gcp import calls, container, errors
-from testbed.gke_api import GKEApi
-from testbed.gke_documents import Drop, Fault, Hold, Reply, cluster, node_pool, refusal
-from testbed.ports import free_ports
+from testbed.gke.container_api import Drop, Fault, GKEApi, Hold, Reply, cluster, node_pool, refusal
+from testbed.process import free_ports
 
 NAME = "projects/p/locations/us-central1/clusters/c"
 

@@ -7,12 +7,13 @@ from typing import Any
 import pytest
 
 from kvtier.gcp import calls, errors, lustre
-from testbed.google_faults import Drop, Fault, Hold, Reply
-from testbed.lustre_api import LustreAPI
-from testbed.lustre_client import Failure, LustreProject
-from testbed.lustre_documents import NETWORK, instance, refusal
-from testbed.lustre_service.operations import HELD
-from testbed.ports import free_ports
+from testbed.gke import NETWORK
+from testbed.google_api import Drop, Fault, Hold, Reply
+from testbed.lustre.client import Failure, LustreProject
+from testbed.lustre.documents import instance, refusal
+from testbed.lustre.operations import HELD
+from testbed.lustre.server import LustreAPI
+from testbed.process import free_ports
 
 NAME = "projects/p/locations/us-central1-a/instances/kv"
 REQUEST = "8f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e"

@@ -1,0 +1,1 @@
+"""`make demo`: a pool comes up, changes and goes on a simulated GKE cluster."""

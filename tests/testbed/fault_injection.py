@@ -1,0 +1,208 @@
+"""An API server without controllers, behind a proxy that injects faults, and operators that run through it."""
+
+import itertools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from testbed import operator_process
+from testbed.control_plane.plane import ControlPlane
+from testbed.control_plane.proxy import Proxy
+from testbed.gke import LUSTRE_DRIVER, PROJECT, ZONE
+from testbed.gke.nodes import csi_driver
+from testbed.kube import Kube, NotFoundError, Object
+from testbed.lustre.client import LustreAPIClient
+from testbed.lustre.documents import instance
+from testbed.pools import API as POOL
+from testbed.pools import OWNER_LABEL, Pools, delete_namespace
+from testbed.process import Component
+from testbed.waiting import eventually
+
+CHILDREN = (
+    ("storage.k8s.io/v1", "StorageClass"),
+    ("v1", "PersistentVolumeClaim"),
+    ("cloud.google.com/v1", "ComputeClass"),
+    ("apps/v1", "Deployment"),
+    ("v1", "Service"),
+    ("batch/v1", "Job"),
+)
+_LEASE = ("coordination.k8s.io/v1", "Lease", "kvtier-operator", operator_process.NAMESPACE)
+CLAIM = ("v1", "PersistentVolumeClaim")
+DEPLOYMENT = ("apps/v1", "Deployment")
+JOB = ("batch/v1", "Job")
+_MANAGED = "app.kubernetes.io/managed-by=kvtier"
+
+
+class FaultyCluster:
+    """API server, proxy and operators of a test, which plays the controllers itself with `until`."""
+
+    def __init__(self, plane: ControlPlane, proxy: Proxy) -> None:
+        self.plane, self.proxy, self.kube = plane, proxy, plane.kube
+        self._serial = itertools.count()
+
+    @contextmanager
+    def operator(self, *arguments: str) -> Iterator[Component]:
+        """A replica behind the proxy."""
+        with operator_process.operator(self.plane, *arguments, server=self.proxy.url) as process:
+            yield process
+
+    def namespace(self, prefix: str = "n") -> str:
+        """A new namespace, with a short name, so that it can be read in the names of cluster-wide children."""
+        name = f"{prefix}{next(self._serial)}x"
+        self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
+        return name
+
+    def pools(self) -> Pools:
+        """The pools of a new namespace."""
+        return Pools(self.kube, self.namespace())
+
+    def clear(self) -> None:
+        """Leave no fault, no Lease and no pool to the next test."""
+        self.proxy.remove()
+        self.drop_lease()
+        for pool in self.kube.list(*POOL):  # no controller empties a namespace here
+            metadata = pool["metadata"]
+            self.clear_pool(Pools(self.kube, metadata["namespace"]), metadata["name"])
+        for namespace in self.kube.list("v1", "Namespace"):
+            if (
+                namespace["metadata"]["name"].endswith("x")
+                and "deletionTimestamp" not in namespace["metadata"]
+            ):
+                delete_namespace(self.kube, namespace["metadata"]["name"])
+
+    def steal_lease(self, holder: str) -> None:
+        """Somebody else holds the Lease from now on."""
+        name, namespace = _LEASE[2:]
+        self.kube.patch(
+            *_LEASE[:2], name, {"spec": {"holderIdentity": holder, "leaseDurationSeconds": 60}}, namespace
+        )
+
+    def drop_lease(self) -> None:
+        """As if the Lease of a killed leader had run out."""
+        self.kube.delete(*_LEASE)
+
+    def clear_pool(self, pools: Pools, name: str) -> None:
+        """Delete a pool and all its children, without an operator."""
+        pools.delete(name)
+        self.drop_finalizers(POOL, name, pools.namespace)
+        for kind in CHILDREN:
+            for child in pools.children(*kind):
+                metadata = child["metadata"]
+                self.kube.delete(*kind, metadata["name"], metadata.get("namespace"))
+                self.drop_finalizers(kind, metadata["name"], metadata.get("namespace"))
+
+    def drop_finalizers(self, kind: tuple[str, str], name: str, namespace: str | None) -> None:
+        """Let an object go that is being deleted; no controller does that here."""
+        with suppress(NotFoundError):
+            self.kube.patch(*kind, name, {"metadata": {"finalizers": None}}, namespace)
+
+    def lease(self) -> Object:
+        """The Lease's spec, {} while there is none."""
+        try:
+            found: Object = self.kube.get(*_LEASE)["spec"]
+        except NotFoundError:
+            return {}
+        return found
+
+    def until(self, condition: Callable[[], Any], what: str = "", timeout: float = 40.0) -> None:
+        """Wait for a condition while claims get bound and engines ready."""
+
+        def settled() -> Any:
+            play_controllers(self.kube, self.plane.lustre_api)
+            return condition()
+
+        eventually(settled, timeout, what)
+
+    def until_ready(self, pools: Pools, name: str) -> None:
+        """Wait until a pool is Ready for its present spec."""
+
+        def ready() -> bool:
+            found = pools.condition(name, "Ready")
+            generation = pools.get(name)["metadata"]["generation"]
+            assert (found.get("status"), found.get("observedGeneration")) == ("True", generation), found
+            return True
+
+        self.until(ready, f"{name} is ready")
+
+
+@contextmanager
+def faulty_cluster(*, crd: bool = True) -> Iterator[FaultyCluster]:
+    """A running cluster; without ``crd`` the operator finds no KVCachePool."""
+    with ControlPlane(controllers=False, nodes=False, csi=False) as plane, Proxy(plane) as proxy:
+        plane.kube.apply(csi_driver())
+        operator_process.install(plane.kube)
+        if crd:
+            operator_process.install_crd(plane.kube)
+        yield FaultyCluster(plane, proxy)
+
+
+def play_controllers(kube: Kube, lustre: LustreAPIClient) -> None:
+    """Bind every claim, let deleted ones go, have all Jobs succeed and all engines ready.
+
+    One round over what is there now.
+    """
+    for claim in kube.list(*CLAIM, labelSelector=_MANAGED):
+        _bind_claim(kube, lustre, claim)
+    for job in kube.list(*JOB, labelSelector=_MANAGED):
+        _complete_job(kube, job)
+    for deployment in kube.list(*DEPLOYMENT, labelSelector=_MANAGED):
+        _make_ready(kube, deployment)
+
+
+def _bind_claim(kube: Kube, lustre: LustreAPIClient, claim: Object) -> None:
+    metadata, asked = claim["metadata"], claim["spec"]["resources"]["requests"]
+    if "deletionTimestamp" in metadata:
+        kube.patch(*CLAIM, metadata["name"], {"metadata": {"finalizers": None}}, metadata["namespace"])
+    elif claim["status"].get("capacity") != asked:
+        if not claim["spec"].get("volumeName"):
+            _provision(kube, lustre, claim)
+        _patch_status(kube, claim, {"phase": "Bound", "capacity": asked})
+
+
+def _provision(kube: Kube, lustre: LustreAPIClient, claim: Object) -> None:
+    metadata, spec = claim["metadata"], claim["spec"]
+    name = f"pvc-{metadata['uid']}"
+    lustre.project(PROJECT).put(
+        name, instance(int(spec["resources"]["requests"]["storage"].removesuffix("Gi")))
+    )
+    volume = {
+        "capacity": spec["resources"]["requests"],
+        "accessModes": spec["accessModes"],
+        "storageClassName": spec["storageClassName"],
+        "persistentVolumeReclaimPolicy": "Retain",
+        "csi": {"driver": LUSTRE_DRIVER, "volumeHandle": f"{PROJECT}/{ZONE}/{name}"},
+    }
+    labels = {OWNER_LABEL: metadata["namespace"]}
+    kube.apply(
+        {
+            "apiVersion": "v1",
+            "kind": "PersistentVolume",
+            "metadata": {"name": name, "labels": labels},
+            "spec": volume,
+        }
+    )
+    kube.patch(*CLAIM, metadata["name"], {"spec": {"volumeName": name}}, metadata["namespace"])
+
+
+def _complete_job(kube: Kube, job: Object) -> None:
+    if job["status"].get("conditions"):
+        return
+    at = job["metadata"]["creationTimestamp"]
+    conditions = [{"type": type_, "status": "True"} for type_ in ("SuccessCriteriaMet", "Complete")]
+    with suppress(NotFoundError):  # the operator may replace it meanwhile
+        _patch_status(
+            kube, job, {"startTime": at, "completionTime": at, "succeeded": 1, "conditions": conditions}
+        )
+
+
+def _make_ready(kube: Kube, deployment: Object) -> None:
+    generation, replicas = deployment["metadata"]["generation"], deployment["spec"]["replicas"]
+    wanted = {"observedGeneration": generation, "replicas": replicas, "readyReplicas": replicas}
+    if {key: deployment["status"].get(key, 0) for key in wanted} != wanted:
+        _patch_status(kube, deployment, wanted)
+
+
+def _patch_status(kube: Kube, obj: Object, status: Object) -> None:
+    metadata = obj["metadata"]
+    api_version, kind, name = obj["apiVersion"], obj["kind"], metadata["name"]
+    kube.patch(api_version, kind, name, {"status": status}, metadata["namespace"], subresource="status")
