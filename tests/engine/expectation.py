@@ -83,9 +83,9 @@ def _expected_tier(pool: KVCachePool, model: ServedModel, name: str, blocks_per_
     return {
         "class": "FileSystemTierManager",
         "tier_type": "fs",
-        "backpressure": "EMABackpressureDetector",
         "root_dir": f"{ROOTS[name]}/{place}",
-        **facts(model).fs_tier[name],
+        **facts(model).file_tier.settings[name],
+        "backpressure": "EMABackpressureDetector",
     }
 
 

@@ -11,7 +11,7 @@ from engine.expectation import check
 from engine.rendering import deployments, deployments_without_lustre, samples
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.data import table as data
+from kvtier.data.engines import ENGINES
 from kvtier.engines.lmcache import POD_NAME
 from kvtier.facts.model import Facts
 from kvtier.plan.model_sizes import blocks_per_chunk
@@ -19,7 +19,6 @@ from unit.builders import joined, model, pool
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(600)
-KNOWN = data("engines")["versions"]
 SSD = {"localSSD": {"capacity": "2000Gi"}}
 OBJECTS = {"objectStorage": {"bucket": "my-cache"}}
 ELSEWHERE = {
@@ -75,7 +74,7 @@ def test_a_sample(real: Worker, of: KVCachePool) -> None:
 @pytest.mark.parametrize("tiers", TIERS)
 def test_all_pools_with_these_tiers(real: Worker, tiers: str) -> None:
     """Every element type and number of GPUs, with the other fields taking turns."""
-    for turn, (dtype, ranks) in enumerate(product(KNOWN[real.version]["kvCacheDtypes"], RANKS)):
+    for turn, (dtype, ranks) in enumerate(product(ENGINES.versions[real.version].kv_cache_dtypes, RANKS)):
         own = {"extraArgs": ["--dtype=float16"]} if dtype == "float16" else {}
         fixed = {"kvCacheDtype": dtype, "tensorParallelSize": ranks, "engine": {"version": real.version}}
         item = model(**joined(joined(FIELDS[turn % len(FIELDS)], own), fixed))

@@ -10,14 +10,14 @@ from engine.small import deployment
 from engine.worker import Worker
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1.engine import VERSIONS
-from kvtier.data import table as data
+from kvtier.data.engines import LMCACHE
 from kvtier.engines import lmcache
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)
 POOL = pool(VERSIONS[0])
 RENDERED = kubelet.started(deployment(POOL), {lmcache.POD_NAME: "chat-1"}, "initContainers").arguments
-KNOWN = data("lmcache")["versions"][VERSION]
+KNOWN = LMCACHE.versions[VERSION]
 
 
 def _parsed(vllm: Worker, command: list[str]) -> dict[str, Any]:
@@ -62,15 +62,15 @@ def test_the_server_refuses(vllm: Worker, more: list[str], words: str) -> None:
 
 
 def test_every_flag_of_the_table_exists(vllm: Worker) -> None:
-    assert set(KNOWN["serverFlags"]) <= set(vllm.ask("cache_server.flags"))
+    assert set(KNOWN.flags.values()) <= set(vllm.ask("cache_server.flags"))
 
 
-@pytest.mark.parametrize("kind", KNOWN["adapters"])
-def test_an_adapter_reads_the_keys_of_the_table(vllm: Worker, kind: str) -> None:
+def test_the_adapter_reads_the_keys_of_the_table(vllm: Worker) -> None:
     """It ignores others without a word."""
-    listed = {key for need in ("required", "optional") for key in KNOWN["adapters"][kind][need]}
-    assert listed <= set(vllm.ask("cache_server.adapter_keys", kind=kind))
+    keys = KNOWN.adapter
+    listed = {keys.directory, keys.workers, keys.capacity_gb, keys.eviction, keys.temporary_directory}
+    assert listed <= set(vllm.ask("cache_server.adapter_keys", kind=KNOWN.adapter.type))
 
 
 def test_the_connector_reads_the_keys_of_the_table(vllm: Worker) -> None:
-    assert set(KNOWN["connectorKeys"]) <= set(vllm.ask("cache_server.connector_keys"))
+    assert set(KNOWN.connector_keys.model_dump().values()) <= set(vllm.ask("cache_server.connector_keys"))

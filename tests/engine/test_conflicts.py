@@ -9,14 +9,12 @@ from engine import kubelet
 from engine.rendering import deployments
 from engine.worker import Worker
 from kvtier.api.v1alpha1.engine import VERSIONS
-from kvtier.data import table as data
-from kvtier.engines.conflicts import conflict
-from kvtier.engines.versions import facts_of
+from kvtier.data.engines import ENGINES
+from kvtier.engines.conflicts import setting_conflict
 from unit.builders import model, pool
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)
-CONFLICTS = data("engines")["conflicts"]
 EXPANDABLE = [{"name": "PYTORCH_CUDA_ALLOC_CONF", "value": "expandable_segments:True"}]
 WHOLE = {"extraArgs": ["--no-enable-chunked-prefill"], "maxNumBatchedTokens": 2048, "maxModelLen": 4096}
 
@@ -36,12 +34,12 @@ def _serve(real: Worker, tiers: dict[str, Any], fields: dict[str, Any]) -> dict[
 
 
 def test_flags_exist(real: Worker) -> None:
-    flags = {flag for row in CONFLICTS for flag in (*row.get("flags", ()), *row.get("unless", ()))}
+    flags = {flag for row in ENGINES.conflicts for flag in (*row.flags, *row.unless)}
     assert flags | {"--no-enable-chunked-prefill"} <= set(real.ask("spellings.options"))
 
 
 def test_variables_that_decide_the_directory_exist(real: Worker) -> None:
-    assert set(facts_of(real.version).layout_variables) <= set(real.ask("variables.answer"))
+    assert set(ENGINES.versions[real.version].layout_variables) <= set(real.ask("variables.answer"))
 
 
 @table(
@@ -53,7 +51,7 @@ def test_variables_that_decide_the_directory_exist(real: Worker) -> None:
 )
 def test_it_refuses_what_kvtier_refuses(real: Worker, fields: dict[str, Any], words: str) -> None:
     served = pool(models=[model(**fields)]).spec.models[0]
-    assert conflict(served, tiered=True) is not None
+    assert setting_conflict(served, tiered=True) is not None
     found = _serve(real, {}, fields)
     assert found["refused"] == "configure"
     assert words in found["why"]

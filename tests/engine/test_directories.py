@@ -7,7 +7,7 @@ import pytest
 
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.engines.conflicts import fault
+from kvtier.engines.conflicts import file_name_fault
 from kvtier.engines.fingerprint import fingerprint
 from unit.builders import model
 from unit.tables import table
@@ -49,7 +49,9 @@ def test_kvtier_tells_apart_what_vllm_does_not(change: dict[str, Any]) -> None:
 
 def test_the_longest_name_that_kvtier_lets_through_is_the_longest_that_fits(vllm: Worker) -> None:
     longest, more = "m" * 239, "m" * 240
-    assert [fault(ServedModel.model_validate(model(model=name))) is None for name in (longest, more)] == [
+    assert [
+        file_name_fault(ServedModel.model_validate(model(model=name))) is None for name in (longest, more)
+    ] == [
         True,
         False,
     ]

@@ -6,9 +6,9 @@ import pytest
 
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import ServedModel
+from kvtier.data.engines import ENGINES
 from kvtier.data.vllm_flags import MANAGED_FLAGS, managed_flag
 from kvtier.engines.fingerprint import fingerprint
-from kvtier.engines.versions import facts_of
 from unit.builders import model
 
 pytestmark = pytest.mark.timeout(300)
@@ -25,7 +25,7 @@ def options(real: Worker) -> dict[str, str]:
 @pytest.fixture(scope="module")
 def reached(real: Worker, options: dict[str, str]) -> Reached:
     """All options in all spellings, and every abbreviation of those that kvtier looks at."""
-    watched = (*MANAGED_FLAGS, *facts_of(real.version).layout_flags)
+    watched = (*MANAGED_FLAGS, *ENGINES.versions[real.version].layout_flags)
     abbreviated = {flag[:length] for flag in watched for length in range(2, len(flag))}
     lines = [line for flag in (*options, *sorted(abbreviated)) for line in _spelled(flag)]
     sets = real.ask("spellings.reached", lines=lines)
@@ -62,7 +62,7 @@ def test_what_reaches_no_managed_flag_is_taken(reached: Reached, options: dict[s
 def test_what_reaches_a_layout_flag_changes_the_directory(
     real: Worker, reached: Reached, options: dict[str, str]
 ) -> None:
-    layout = {options[flag] for flag in facts_of(real.version).layout_flags if flag in options}
+    layout = {options[flag] for flag in ENGINES.versions[real.version].layout_flags if flag in options}
     reaching = [line for line, sets in reached if sets & layout]
     assert len(reaching) > 100
     assert [line for line in reaching if _directory(*line) == _directory()] == []

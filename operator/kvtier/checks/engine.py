@@ -4,9 +4,8 @@ from kvtier.api.conditions import ENGINE_SUPPORTED, Condition, false, true
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.geometry import model_geometry
-from kvtier.engines import conflicts, lmcache, versions
-from kvtier.engines.conflicts import conflict
-from kvtier.engines.versions import EngineFacts
+from kvtier.data.engines import EngineFacts
+from kvtier.engines import conflicts, versions
 from kvtier.facts.model import Facts
 
 
@@ -17,9 +16,9 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
         engine, groups = versions.facts(model), _groups(model, facts)
         if fault := _pair_fault(model, engine, groups):
             return false(ENGINE_SUPPORTED, Reason.PAIR_NOT_SUPPORTED, f"model {model.name}: {fault}")
-        if fault := conflict(model, tiered):
+        if fault := conflicts.setting_conflict(model, tiered):
             return false(ENGINE_SUPPORTED, Reason.CONFLICTING_SETTINGS, f"model {model.name}: {fault}")
-        if pool.spec.tiers.has_files() and (fault := conflicts.fault(model)):
+        if pool.spec.tiers.has_files() and (fault := conflicts.file_name_fault(model)):
             return false(ENGINE_SUPPORTED, Reason.NAME_NOT_USABLE, f"model {model.name}: {fault}")
         notes += [f"model {model.name}: {note}" for note in engine_notes(model, engine, groups)]
     known = sorted({_described(model) for model in pool.spec.models})
@@ -43,7 +42,7 @@ def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) ->
 
 def _pair_fault(model: ServedModel, engine: EngineFacts, groups: int | None) -> str | None:
     known = model.engine.lmcache
-    return lmcache.fault(engine.version, known.version, groups) if known else None
+    return conflicts.lmcache_fault(engine.version, known.version, groups) if known else None
 
 
 def _groups(model: ServedModel, facts: Facts) -> int | None:

@@ -1,10 +1,29 @@
-"""Tables of facts that change: limits, version gates, machine types, engine flags. Each names its source and date."""
+"""Tables of facts that others may change (limits, versions, machine types, flags), and their typed readers.
 
+Each table names its source and the date of that.
+"""
+
+from datetime import date
 from functools import cache
 from importlib.resources import files
 from typing import Any
 
 import yaml
+from pydantic import BaseModel, ConfigDict
+from pydantic.alias_generators import to_camel
+
+
+class Row(BaseModel):
+    """A part of a table. A key that no field reads is an error."""
+
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+
+
+class Table(Row):
+    """A whole table."""
+
+    source: str
+    as_of: date
 
 
 @cache

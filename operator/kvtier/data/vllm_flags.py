@@ -1,13 +1,24 @@
-"""How vLLM reads an argument, and which flags and variables kvtier sets itself (`data/engines.yaml`)."""
+"""How vLLM reads the arguments of extraArgs, and which flags among them would set what kvtier sets."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
-from kvtier.data import table
+from kvtier.data.engines import ENGINES
 
-_ENGINES = table("engines")
-MANAGED_FLAGS: tuple[str, ...] = tuple(_ENGINES["managed"])
-OWNED_VARIABLES: tuple[str, ...] = tuple(_ENGINES["owned"])
+_FLAGS = (
+    flag
+    for version in ENGINES.versions.values()
+    for spellings in version.flags.values()
+    for flag in spellings
+)
+MANAGED_FLAGS = tuple(dict.fromkeys(_FLAGS))
+"""Flags that set, in any version, what kvtier sets."""
+
+
+def managed_flag(argument: str) -> str | None:
+    """The managed flag that `argument` sets, in any spelling that vLLM's parser accepts, else None."""
+    flag = plain_flag(argument)
+    return next((managed for managed in MANAGED_FLAGS if flag and managed.startswith(flag)), None)
 
 
 def plain_flag(argument: str) -> str | None:
@@ -53,9 +64,3 @@ def _apart(argument: str, flags: Collection[str]) -> str:
     """`-qfp8` as `-q=fp8`: a flag of one letter may have its value attached."""
     flag, value = argument[:2], argument[2:].removeprefix("=")
     return f"{flag}={value}" if value and flag in flags else argument
-
-
-def managed_flag(argument: str) -> str | None:
-    """The managed flag that `argument` sets, in any spelling that vLLM's parser accepts, else None."""
-    flag = plain_flag(argument)
-    return next((managed for managed in MANAGED_FLAGS if flag and managed.startswith(flag)), None)

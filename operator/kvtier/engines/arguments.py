@@ -4,7 +4,10 @@ import json
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.data.engines import EngineFacts
 from kvtier.engines import lmcache, native
+from kvtier.engines.fingerprint import directory
+from kvtier.engines.versions import facts
 
 PORT = 8000
 HASH_SEED = "0"
@@ -16,32 +19,49 @@ def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_ch
 
     User text always stands behind `=` or alone as the model, so that it cannot become a flag.
     """
-    flags: dict[str, Any] = {
-        "--served-model-name": model.name,
-        "--revision": model.revision,
-        "--port": PORT,
-        "--tensor-parallel-size": model.tensor_parallel_size,
-        "--max-model-len": model.max_model_len,
-        "--max-num-seqs": model.max_num_seqs,
-        "--max-num-batched-tokens": model.max_num_batched_tokens,
-        "--gpu-memory-utilization": model.gpu_memory_utilization,
-        "--kv-cache-dtype": model.kv_cache_dtype,
-        "--block-size": model.block_size,
-        "--prefix-caching-hash-algo": "sha256_cbor",
-    }
+    engine = facts(model)
+    values = _values(model)
     if pool.spec.tiers.cpu is not None:
-        config = _transfer_config(pool, model, with_lustre, blocks_per_chunk)
-        flags["--kv-transfer-config"] = json.dumps(config, separators=(",", ":"))
-    given = [f"{flag}={value}" for flag, value in flags.items() if value is not None]
-    return ["vllm", "serve", model.model, "--enable-prefix-caching", *given, *model.extra_args]
+        config = _transfer_config(pool, model, with_lustre, blocks_per_chunk, engine)
+        values["transferConfig"] = json.dumps(config, separators=(",", ":"))
+    given = [f"{engine.flag(name)}={value}" for name, value in values.items() if value is not None]
+    return ["vllm", "serve", model.model, engine.flag("prefixCaching"), *given, *model.extra_args]
+
+
+def _values(model: ServedModel) -> dict[str, Any]:
+    """What the command line sets, by the names of `EngineFacts.flags`; None is left to vLLM."""
+    return {
+        "servedModelName": model.name,
+        "revision": model.revision,
+        "port": PORT,
+        "tensorParallelSize": model.tensor_parallel_size,
+        "maxModelLen": model.max_model_len,
+        "maxNumSeqs": model.max_num_seqs,
+        "maxNumBatchedTokens": model.max_num_batched_tokens,
+        "gpuMemoryUtilization": model.gpu_memory_utilization,
+        "kvCacheDtype": model.kv_cache_dtype,
+        "blockSize": model.block_size,
+        "prefixCachingHash": "sha256_cbor",
+    }
 
 
 def _transfer_config(
-    pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int
+    pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int, engine: EngineFacts
 ) -> dict[str, Any]:
+    """Which connector moves blocks, and how. A failed load is recomputed: vLLM's default fails the request."""
     if model.engine.lmcache is not None:
-        return lmcache.transfer_config(model.engine.lmcache.version)
-    return native.transfer_config(pool, model, with_lustre, blocks_per_chunk)
+        connector, extra = lmcache.CONNECTOR, lmcache.connector_config(model.engine.lmcache.version)
+    else:
+        here = directory(pool, model, blocks_per_chunk)
+        connector = native.CONNECTOR
+        extra = native.connector_config(pool.spec.tiers, with_lustre, here, blocks_per_chunk, engine)
+    keys = engine.transfer_keys
+    return {
+        keys.connector: connector,
+        keys.role: "kv_both",
+        keys.load_failure_policy: "recompute",
+        keys.extra_config: extra,
+    }
 
 
 def environment() -> dict[str, str]:

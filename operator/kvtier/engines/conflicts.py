@@ -1,16 +1,23 @@
-"""Whether a model's text can be a part of the names of its cache files, as both backends make it one.
-
-vLLM's file tier names a directory after it (v1/kv_offload/file_mapper.py, 0.33.0), LMCache every file
-(v1/distributed/l2_adapters/fs_l2_adapter.py, 0.5.6), whose keys also take no `@`.
-"""
-
-from typing import Any
+"""What of a model its engine would not start with, or would get wrong, although the API takes it."""
 
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.data import table
+from kvtier.data.engines import ENGINES, LMCACHE, Conflict
 from kvtier.data.vllm_flags import given
 from kvtier.engines.versions import facts
 
+
+def lmcache_fault(vllm: str, lmcache: str, groups: int | None) -> str | None:
+    """Why LMCache cannot serve here, or None. `groups` is how many groups of layers the model has, None if unknown."""
+    if not any((pair.vllm, pair.lmcache) == (vllm, lmcache) for pair in LMCACHE.pairs):
+        pairs = ", ".join(f"vLLM {pair.vllm} with LMCache {pair.lmcache}" for pair in LMCACHE.pairs)
+        return f"vLLM {vllm} with LMCache {lmcache} was not seen to give right tokens: supported are {pairs}"
+    if groups is not None and groups > 1:
+        return f"LMCache cannot cache a model with {groups} groups of layers: use engine.backend Native"
+    return None
+
+
+# vLLM's file tier names a directory after the model (v1/kv_offload/file_mapper.py, 0.33.0), LMCache every file
+# (v1/distributed/l2_adapters/fs_l2_adapter.py, 0.5.6), whose keys also take no `@`.
 _LONGEST = 255
 """Bytes of one name in the file systems of Linux, Lustre's included."""
 _BESIDE = {"Native": len("_0123456789ab_r0"), "LMCache": len("@0x01000100@0@.data.tmp") + 64}
@@ -18,8 +25,8 @@ _BESIDE = {"Native": len("_0123456789ab_r0"), "LMCache": len("@0x01000100@0@.dat
 _SLASH = {"Native": "_", "LMCache": "-SEP-"}
 
 
-def fault(model: ServedModel) -> str | None:
-    """Why the engine could not start, or could not store a block; None if the name is fine."""
+def file_name_fault(model: ServedModel) -> str | None:
+    """Why the model's text cannot be a part of the names of its cache files, or None."""
     backend = model.engine.backend
     if backend == "LMCache" and "@" in model.model:
         return "LMCache does not take a model with @ in its name: use backend Native, or a path without it"
@@ -32,38 +39,38 @@ def fault(model: ServedModel) -> str | None:
     )
 
 
-_CHUNKED = ("--enable-chunked-prefill", "--no-enable-chunked-prefill")
-
-
-def conflict(model: ServedModel, tiered: bool) -> str | None:
+def setting_conflict(model: ServedModel, tiered: bool) -> str | None:
     """What of extraArgs and env cannot stay, what it collides with, and what to do; None if nothing does.
 
     `tiered` is whether the engine has a CPU tier, which makes it one with a KV connector.
     """
-    rows = (row for row in table("engines")["conflicts"] if tiered or not row.get("tiered"))
+    rows = (row for row in ENGINES.conflicts if tiered or not row.tiered)
     found = (_collision(row, model) for row in rows)
     return next((text for text in found if text), None) or _whole_prompts(model) or _unseen_layout(model)
 
 
-def _collision(row: dict[str, Any], model: ServedModel) -> str | None:
-    seen = _flag(row, model) if "flags" in row else _variable(row, model)
-    if seen is None or given(model.extra_args, row.get("unless", ())):
+def _collision(row: Conflict, model: ServedModel) -> str | None:
+    seen = _variable(row, model) if row.variable else _flag(row, model)
+    if seen is None or given(model.extra_args, row.unless):
         return None
-    return f"{seen} does not go together with {row['with']}: {row['remedy']}"
+    return f"{seen} does not go together with {row.against}: {row.remedy}"
 
 
-def _flag(row: dict[str, Any], model: ServedModel) -> str | None:
-    for one in given(model.extra_args, row["flags"]):
-        if "above" not in row:
+def _flag(row: Conflict, model: ServedModel) -> str | None:
+    for one in given(model.extra_args, row.flags):
+        if row.above is None:
             return f"{one.flag} of extraArgs"
-        if one.value.isdecimal() and int(one.value) > row["above"]:
+        if one.value.isdecimal() and int(one.value) > row.above:
             return f"{one.flag} {one.value} of extraArgs"
     return None
 
 
-def _variable(row: dict[str, Any], model: ServedModel) -> str | None:
-    named = [one for one in model.env if one.name == row["variable"] and row["contains"] in (one.value or "")]
-    return f"{row['variable']}={named[0].value} of env" if named else None
+def _variable(row: Conflict, model: ServedModel) -> str | None:
+    named = [one for one in model.env if one.name == row.variable and row.contains in (one.value or "")]
+    return f"{row.variable}={named[0].value} of env" if named else None
+
+
+_CHUNKED = ("--enable-chunked-prefill", "--no-enable-chunked-prefill")
 
 
 def _whole_prompts(model: ServedModel) -> str | None:

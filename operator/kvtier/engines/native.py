@@ -1,114 +1,68 @@
-"""Secondary tiers of vLLM's own tiering, and whether a version takes them. Nothing in vLLM checks keys in time."""
+"""vLLM's own tiering: what its OffloadingConnector gets to know of the CPU tier and of the tiers below it.
+
+Nothing in vLLM checks the keys in time: an unknown one of a secondary tier ends the engine at start, and others are
+ignored without a word. So they come from the row of the version (`data/engines.yaml`).
+"""
 
 from typing import Any
 
-from kvtier.api.v1alpha1 import KVCachePool, ObjectStorageTier, ServedModel
-from kvtier.data import table
-from kvtier.engines.fingerprint import directory
-from kvtier.engines.versions import EngineFacts, facts
+from kvtier.api.v1alpha1 import ObjectStorageTier, Tiers
+from kvtier.data.engines import EngineFacts, FileTier, ObjectTier
 
-PRESSURE = {"backpressure_cls": "EMABackpressureDetector"}
-"""Stores to a tier that has become slow are dropped, not queued. Its limits are vLLM's own, by locality."""
-
-
-def file_tier(root: str, settings: dict[str, Any]) -> dict[str, Any]:
-    """A tier of files below `root`; settings are threads and locality."""
-    return {"type": "fs", "root_dir": root, **settings, "backpressure": PRESSURE}
-
-
-def object_tier(tier: ObjectStorageTier, prefix: str) -> dict[str, Any]:
-    """A tier of objects whose keys begin with `prefix` and a slash.
-
-    It could hold credentials too, but arguments can be read by too many: the SDK finds them in the environment.
-    """
-    store = {
-        "bucket": tier.bucket,
-        "endpoint_override": tier.endpoint,
-        "scheme": tier.scheme,
-        **({"region": tier.region} if tier.region else {}),
-    }
-    return {
-        "type": "obj",
-        "store_config": store,
-        "prefix": prefix,
-        "locality": "REMOTE",
-        "backpressure": PRESSURE,
-    }
-
-
-def object_environment(version: str) -> dict[str, str]:
-    """Variables without which objects may come back wrong, or end the engine (`data/object_storage.yaml`)."""
-    known = table("object_storage")
-    return {**known["environment"], **known["versions"].get(version, {})}
-
-
-def fault(tier: dict[str, Any], engine: EngineFacts) -> str | None:
-    """What vLLM of this version would end on at start, or None for a tier that it takes."""
-    kind = tier.get("type")
-    keys = engine.secondary_tiers.get(str(kind))
-    if keys is None:
-        renamed = engine.renamed_tiers.get(str(kind))
-        remedy = (
-            f"it is called {renamed}" if renamed else f"it knows {', '.join(sorted(engine.secondary_tiers))}"
-        )
-        return f"vLLM {engine.version} has no secondary tier {kind!r}: {remedy}"
-    given = set(tier) - {"type"}
-    missing, unknown = sorted(keys.required - given), sorted(given - keys.required - keys.optional)
-    if missing:
-        return f"secondary tier {kind} lacks {', '.join(missing)}"
-    if unknown:
-        return f"secondary tier {kind} of vLLM {engine.version} does not know {', '.join(unknown)}"
-    return _pressure_fault(tier.get("backpressure", PRESSURE), engine)
-
-
-def _pressure_fault(pressure: dict[str, Any], engine: EngineFacts) -> str | None:
-    unknown = sorted(set(pressure) - engine.backpressure_keys)
-    if unknown:
-        return f"backpressure of vLLM {engine.version} does not know {', '.join(unknown)}"
-    return None if "backpressure_cls" in pressure else "backpressure lacks backpressure_cls"
-
-
+CONNECTOR = "OffloadingConnector"
 SSD_ROOT = "/kv/ssd"
 LUSTRE_ROOT = "/kv/lustre"
 
 
-def transfer_config(
-    pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int
+def connector_config(
+    tiers: Tiers, with_lustre: bool, directory: str, blocks_per_chunk: int, engine: EngineFacts
 ) -> dict[str, Any]:
-    """`--kv-transfer-config` of the OffloadingConnector: the CPU tier and the tiers below it.
+    """Extra configuration of the connector of a pool with a CPU tier.
 
-    A failed load is recomputed, never an error: vLLM's default fails the request.
+    `directory` is that of the model's cache, below the root of every tier. `with_lustre`: Lustre is mounted.
     """
-    tiers, engine = pool.spec.tiers, facts(model)
     assert tiers.cpu is not None
-    extra: dict[str, Any] = {
-        "cpu_bytes_to_use": tiers.cpu.capacity.bytes,
-        "blocks_per_chunk": blocks_per_chunk,
-        "eviction_policy": "lru",
+    keys = engine.connector_keys
+    config = {
+        keys.cpu_bytes: tiers.cpu.capacity.bytes,
+        keys.blocks_per_chunk: blocks_per_chunk,
+        keys.eviction_policy: "lru",
     }
-    here = directory(pool, model, blocks_per_chunk)
-    secondary = []
+    secondary = _secondary_tiers(tiers, with_lustre, directory, engine)
+    if not secondary:
+        return config
+    return {keys.spec: "TieringOffloadingSpec", **config, keys.secondary_tiers: secondary}
+
+
+def _secondary_tiers(
+    tiers: Tiers, with_lustre: bool, directory: str, engine: EngineFacts
+) -> list[dict[str, Any]]:
+    """The tiers below the CPU tier, in the order in which vLLM looks for a block."""
+    found = []
     if tiers.local_ssd is not None:
-        secondary.append(_file_tier(f"{SSD_ROOT}/{here}", engine, "localSSD"))
+        found.append(_file_tier(f"{SSD_ROOT}/{directory}", engine.file_tier, "localSSD"))
     if with_lustre:
-        secondary.append(_file_tier(f"{LUSTRE_ROOT}/{here}", engine, "lustre"))
+        found.append(_file_tier(f"{LUSTRE_ROOT}/{directory}", engine.file_tier, "lustre"))
     if tiers.object_storage is not None:
-        secondary.append(_taken(object_tier(tiers.object_storage, here), engine))
-    if secondary:
-        extra = {"spec_name": "TieringOffloadingSpec", **extra, "secondary_tiers": secondary}
+        found.append(_object_tier(tiers.object_storage, engine.object_tier, directory))
+    return found
+
+
+def _file_tier(root: str, known: FileTier, name: str) -> dict[str, Any]:
+    return {"type": known.type, known.root: root, **known.settings[name]}
+
+
+def _object_tier(tier: ObjectStorageTier, known: ObjectTier, prefix: str) -> dict[str, Any]:
+    """Objects whose keys begin with `prefix` and a slash.
+
+    It could hold credentials too, but arguments can be read by too many: the SDK finds them in the environment.
+    """
+    keys = known.store_keys
+    store = {keys.bucket: tier.bucket, keys.endpoint: tier.endpoint, keys.scheme: tier.scheme}
+    region = {keys.region: tier.region} if tier.region else {}
     return {
-        "kv_connector": "OffloadingConnector",
-        "kv_role": "kv_both",
-        "kv_load_failure_policy": "recompute",
-        "kv_connector_extra_config": extra,
+        "type": known.type,
+        known.store: store | region,
+        known.prefix: prefix,
+        **known.settings,
     }
-
-
-def _file_tier(root: str, engine: EngineFacts, name: str) -> dict[str, Any]:
-    return _taken(file_tier(root, engine.fs_tier[name]), engine)
-
-
-def _taken(tier: dict[str, Any], engine: EngineFacts) -> dict[str, Any]:
-    refused = fault(tier, engine)
-    assert refused is None, refused
-    return tier

@@ -8,11 +8,10 @@ from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.api.v1alpha1.pod_template import PodTemplate
 from kvtier.api.v1alpha1.served_model import Variable
 from kvtier.api.v1alpha1.tiers import CREDENTIALS
-from kvtier.data import table
+from kvtier.data.engines import LMCACHE
 from kvtier.engines import versions
 from kvtier.engines.arguments import PORT, argv, environment
 from kvtier.engines.lmcache import HEALTH_PATH, HTTP_PORT, POD_NAME, expandable, server_argv
-from kvtier.engines.native import object_environment
 from kvtier.plan.children import child, model_name, owner, selector, signed
 from kvtier.plan.model import Manifest
 from kvtier.sizing.host import PERIOD_SECONDS, memory, startup_failures, weights_seconds
@@ -55,8 +54,7 @@ def literal(text: str) -> str:
 def variables(pool: KVCachePool, model: ServedModel) -> list[dict[str, Any]]:
     """Items of the container's `env`. A Secret's value is only ever referred to."""
     given = {variable.name for variable in model.env}
-    version = model.engine.supported_version()
-    bucket = object_environment(version) if pool.spec.tiers.object_storage else {}
+    bucket = versions.facts(model).object_tier.environment if pool.spec.tiers.object_storage else {}
     own = [_plain(name, value) for name, value in (environment() | bucket).items() if name not in given]
     return [*own, *map(_users, model.env), *_token(model), *_credentials(pool)]
 
@@ -146,7 +144,7 @@ def cache_server(
     if lmcache is None:
         return None
     size = memory(pool, model, engine.shm_headroom_gib)
-    seconds = table("lmcache")["versions"][lmcache.version]["startupSeconds"]
+    seconds = LMCACHE.versions[lmcache.version].startup_seconds
     arguments = server_argv(pool, model, with_lustre, blocks)
     return {
         "args": [one if expandable(one) else literal(one) for one in arguments],

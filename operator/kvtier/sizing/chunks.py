@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from kvtier.api.quantities import canonical
-from kvtier.data import table
+from kvtier.data.engines import ENGINES
 from kvtier.sizing.geometry import Geometry
 
 _MIB = 1 << 20
@@ -31,7 +31,7 @@ def suited(geometry: Geometry | None, usual: int, shared: bool) -> int:
     """
     if geometry is None:
         return usual
-    blocks, most = usual, int(table("engines")["chunk"]["mostTokens"])
+    blocks, most = usual, ENGINES.chunk.most_tokens
     while blocks > 1 and geometry.chunk_tokens(blocks) > most:
         blocks //= 2
     while shared and geometry.chunk_bytes(blocks) < _least() and geometry.chunk_tokens(2 * blocks) <= most:
@@ -56,10 +56,5 @@ def described(found: Chunk, shared: bool) -> str:
     return text
 
 
-def chunks_fit(geometry: Geometry, found: Chunk, tier_bytes: int) -> int:
-    """Chunks that a CPU tier of `tier_bytes` holds. vLLM counts in whole chunks and starts even with none."""
-    return tier_bytes // geometry.chunk_bytes(found.blocks)
-
-
 def _least() -> int:
-    return int(table("engines")["chunk"]["fileMib"]) * _MIB
+    return ENGINES.chunk.file_mib * _MIB

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data import table
+from kvtier.data.engines import ENGINES
 
 
 @dataclass(frozen=True)
@@ -60,7 +61,7 @@ def weights_seconds(pool: KVCachePool, model: ServedModel) -> float:
     """
     accelerators = table("accelerators")
     each = accelerators["memoryGb"].get(pool.spec.node_pool.accelerator.type, accelerators["otherMemoryGb"])
-    return float(model.tensor_parallel_size * each * 1000 / table("engines")["weightsMbPerSecond"])
+    return float(model.tensor_parallel_size * each * 1000 / ENGINES.weights_mb_per_second)
 
 
 _MIB = 1 << 20

@@ -10,7 +10,7 @@ from engine.replica import Replica
 from engine.server import Server
 from engine.small import CHUNK
 from kvtier.api.quantities import GIB
-from kvtier.engines.versions import facts_of
+from kvtier.data.engines import ENGINES
 
 pytestmark = pytest.mark.timeout(900)
 Second = tuple[Replica, Server]
@@ -62,7 +62,7 @@ def test_shared_memory_holds_the_whole_tier_and_little_else(shared: Shared, seco
     stats = os.statvfs(place)
     beside = (stats.f_blocks - stats.f_bfree) * stats.f_frsize - taken
     assert taken == pytest.approx(tier.capacity.bytes, rel=0.02)
-    assert 0 <= beside < facts_of(shared.image.version).shm_headroom_gib * GIB
+    assert 0 <= beside < ENGINES.versions[shared.image.version].shm_headroom_gib * GIB
     measured.keep(f"shm_beside_tier_{shared.image.version}", beside / (1 << 20), "MiB")
 
 

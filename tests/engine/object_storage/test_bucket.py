@@ -7,8 +7,8 @@ import pytest
 from engine.object_storage.bucket import BUSY, Bucket, serving
 from engine.object_storage.engine import SECRET, pool_with, run, started, transfer
 from engine.worker import Worker
+from kvtier.data.engines import ENGINES
 from kvtier.engines.fingerprint import directory
-from kvtier.engines.native import object_environment
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)
@@ -81,7 +81,7 @@ def test_keys_stand_in_no_argument(bucket: Bucket) -> None:
 
 def test_telemetry_is_asked_for_where_the_version_needs_it(engine: Worker, bucket: Bucket) -> None:
     found = run(engine, bucket, "store", NIXL_TELEMETRY_ENABLE=None)
-    needed = "NIXL_TELEMETRY_ENABLE" in object_environment(engine.version)
+    needed = "NIXL_TELEMETRY_ENABLE" in ENGINES.versions[engine.version].object_tier.environment
     assert (found["ended"] or "").startswith(NO_TELEMETRY) is needed
 
 

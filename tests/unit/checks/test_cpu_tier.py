@@ -1,6 +1,5 @@
 """CPU tiers against the memory of nodes."""
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -8,7 +7,7 @@ import pytest
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.cpu_tier import check
-from kvtier.engines import versions
+from kvtier.data.engines import ENGINES
 from kvtier.facts.model import Facts
 from unit.builders import facts, model, node, pool
 from unit.tables import table
@@ -176,8 +175,8 @@ def test_cpu_tier_of_nodes(capacity: str, seen: Facts, verdict: tuple[str, str, 
 
 
 def test_a_version_that_pins_the_tier_as_a_whole_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    old = replace(versions.facts_of("0.32"), version="0.31", pinned_tier_gib=512)
-    monkeypatch.setattr(versions, "facts", lambda _: old)
+    old = ENGINES.versions["0.33"].model_copy(update={"version": "0.31", "pinned_tier_gib": 512})
+    monkeypatch.setitem(ENGINES.versions, "0.33", old)
     assert_verdict(check(_pool("511Gi"), facts()), "CPUTierFits", "True", "Fits", "")
     assert_verdict(
         check(_pool("512Gi"), facts()),

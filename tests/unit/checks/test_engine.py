@@ -1,11 +1,10 @@
 """Engines that were seen to work, and settings that cannot."""
 
-from dataclasses import replace
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.engine import check, engine_notes
-from kvtier.engines.versions import facts_of
+from kvtier.data.engines import ENGINES
 from unit.builders import facts, model, pool
 from unit.tables import table
 from unit.verdicts import assert_verdict
@@ -73,6 +72,6 @@ def test_engine(of: KVCachePool, verdict: tuple[str, str, str]) -> None:
 
 
 def test_a_version_that_loops_on_lost_files_says_so() -> None:
-    unsafe = replace(facts_of("0.32"), version="0.25", eviction_safe=False)
+    unsafe = ENGINES.versions["0.32"].model_copy(update={"version": "0.25", "eviction_safe": False})
     (note,) = engine_notes(ServedModel.model_validate(model()), unsafe, 1)
     assert "a request may loop in vLLM 0.25" in note

@@ -1,12 +1,11 @@
-"""Settings of users against what kvtier renders."""
+"""What of a model an engine would not start with, or would get wrong."""
 
 from typing import Any
 
 import pytest
 
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.data import table as data
-from kvtier.engines.conflicts import conflict
+from kvtier.engines.conflicts import file_name_fault, lmcache_fault, setting_conflict
 from unit.builders import model
 from unit.tables import table
 
@@ -14,7 +13,7 @@ EXPANDABLE = [{"name": "PYTORCH_CUDA_ALLOC_CONF", "value": "max_split_size_mb:64
 
 
 def _conflict(tiered: bool = True, **changes: Any) -> str | None:
-    return conflict(ServedModel.model_validate(model(**changes)), tiered)
+    return setting_conflict(ServedModel.model_validate(model(**changes)), tiered)
 
 
 def _with(*arguments: str, **changes: Any) -> str | None:
@@ -115,8 +114,48 @@ def test_what_decides_the_directory_has_to_be_seen() -> None:
     assert _conflict(env=[layout | {"value": "HND"}]) is None
 
 
-def test_every_conflict_names_both_sides_and_a_way_out() -> None:
-    for row in data("engines")["conflicts"]:
-        assert row["with"]
-        assert row["remedy"]
-        assert ("flags" in row) != ("variable" in row)
+LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
+
+
+@table(
+    "name, engine, words",
+    {
+        "a name of Hugging Face": ("meta-llama/Llama-3.1-8B-Instruct", {}, None),
+        "the longest for vLLM": ("m" * 239, {}, None),
+        "one byte too many for vLLM": ("m" * 240, {}, "takes 240 bytes there where 239 fit"),
+        "bytes count, not letters": ("ä" * 120, {}, "takes 240 bytes"),
+        "the longest for LMCache": ("m" * 168, LMCACHE, None),
+        "one byte too many for LMCache": ("m" * 169, LMCACHE, "takes 169 bytes there where 168 fit"),
+        "LMCache writes a slash as five bytes": ("/".join(["m" * 80] * 3), LMCACHE, "takes 250 bytes"),
+        "an @, which vLLM takes": ("a@b", {}, None),
+        "an @, which ends a part of LMCache's keys": ("a@b", LMCACHE, "does not take a model with @"),
+    },
+)
+def test_a_model_s_text_in_the_names_of_its_files(
+    name: str, engine: dict[str, Any], words: str | None
+) -> None:
+    fault = file_name_fault(ServedModel.model_validate(model(model=name, engine=engine)))
+    assert (fault is None) is (words is None)
+    assert (words or "") in (fault or "")
+
+
+@table(
+    "vllm, groups, says",
+    {
+        "a pair that was seen to work": ("0.32", 1, None),
+        "a model of which nothing is known": ("0.32", None, None),
+        "a model that mixes kinds of attention": (
+            "0.32",
+            2,
+            "LMCache cannot cache a model with 2 groups of layers: use engine.backend Native",
+        ),
+        "a pair that was not tried, with those that were": (
+            "0.21",
+            1,
+            "vLLM 0.21 with LMCache 0.5.6 was not seen to give right tokens: supported are vLLM 0.32 with LMCache "
+            "0.5.6, vLLM 0.33 with LMCache 0.5.6",
+        ),
+    },
+)
+def test_lmcache_with(vllm: str, groups: int | None, says: str | None) -> None:
+    assert lmcache_fault(vllm, "0.5.6", groups) == says

@@ -1,14 +1,15 @@
 """Cache directories: another one for everything that changes cached bytes, the same one for all else."""
 
+import json
 import re
-from itertools import combinations
+from itertools import combinations, product
 from typing import Any
 
 import pytest
 
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data import table as data
-from kvtier.engines.fingerprint import directory, fingerprint
+from kvtier.engines.fingerprint import descriptor, directory, fingerprint
 from unit.builders import model, pool
 from unit.tables import table
 
@@ -130,6 +131,7 @@ def test_a_directory_belongs_to_one_pool_and_model() -> None:
     assert one != other
     assert directory(pool(metadata={"namespace": "team-b"}), of.spec.models[0], BLOCKS) != one
     assert directory(pool(metadata={"name": "more"}), of.spec.models[0], BLOCKS) != one
+    assert directory(of, of.spec.models[0], 32) != one
 
 
 def test_the_version_of_lmcache_is_part_of_its_files() -> None:
@@ -143,3 +145,38 @@ def test_the_version_of_lmcache_is_part_of_its_files() -> None:
 def test_what_the_server_gets_is_no_part_of_its_files() -> None:
     lmcache = {"version": "0.5.6", "cpu": 16, "memory": "64Gi"}
     assert _print(engine={"backend": "LMCache", "lmcache": lmcache}) == _print(**CHANGES["LMCache"])
+
+
+def test_the_descriptor_names_every_input_and_whose_directory_it_is() -> None:
+    layout = [{"name": "VLLM_KV_CACHE_LAYOUT", "value": "HND"}]
+    changes = {"model": "münchen/😀", "revision": "main", "kvCacheDtype": "fp8"}
+    of = pool(models=[model(**changes, extraArgs=["-dcp", "2"], env=layout)])
+    written = descriptor(of, of.spec.models[0], 32)
+    assert json.loads(written) == {
+        "format": 1,
+        "fingerprint": fingerprint(of.spec.models[0], 32),
+        "pool": {"namespace": "team-a", "name": "chat", "uid": "pool-uid"},
+        "identity": {
+            **changes,
+            "backend": "Native",
+            "version": "0.33",
+            "blockSize": 16,
+            "blocksPerChunk": 32,
+            "tensorParallelSize": 8,
+            "arguments": ["-dcp=2"],
+            "variables": ["VLLM_KV_CACHE_LAYOUT=HND"],
+        },
+    }
+    assert written.endswith("}\n")
+    assert "münchen/😀" in written
+
+
+def test_equal_identities_are_equal_fingerprints_and_the_other_way_round() -> None:
+    same: list[dict[str, Any]] = [{}, {"replicas": 5}, {"extraArgs": ["--dtype", "bfloat16"]}]
+    models = [ServedModel.model_validate(model(**change)) for change in (*same, *CHANGES.values())]
+    found = [json.loads(descriptor(pool(), served, blocks)) for served, blocks in product(models, (16, 32))]
+    pairs = [
+        (one["identity"] == other["identity"], one["fingerprint"] == other["fingerprint"])
+        for one, other in combinations(found, 2)
+    ]
+    assert set(pairs) == {(True, True), (False, False)}

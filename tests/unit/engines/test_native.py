@@ -1,75 +1,88 @@
-"""What vLLM's own tiering is told."""
+"""What vLLM's own tiering gets to know."""
 
 from typing import Any
 
-from kvtier.api.quantities import GIB
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.engines.fingerprint import directory
-from kvtier.engines.native import transfer_config
-from unit.builders import pool
+import pytest
+
+from kvtier.api.v1alpha1 import Tiers
+from kvtier.api.v1alpha1.engine import VERSIONS
+from kvtier.api.v1alpha1.tiers import FIXED
+from kvtier.data.engines import ENGINES
+from kvtier.engines.native import connector_config
 from unit.tables import table
 
-ONLY_CPU = {"lustre": None}
+HERE = "team-a/chat/0123456789abcdef"
 SSD = {"localSSD": {"capacity": "1Ti"}}
-BLOCKS = 16
+SLOW = {"backpressure": {"backpressure_cls": "EMABackpressureDetector"}}
+ON_SSD = {
+    "type": "fs",
+    "root_dir": f"/kv/ssd/{HERE}",
+    "n_read_threads": 16,
+    "n_write_threads": 8,
+    "locality": "LOCAL",
+    **SLOW,
+}
+ON_LUSTRE = {
+    "type": "fs",
+    "root_dir": f"/kv/lustre/{HERE}",
+    "n_read_threads": 32,
+    "n_write_threads": 16,
+    "locality": "REMOTE",
+    **SLOW,
+}
 
 
-def _config(of: KVCachePool, with_lustre: bool) -> dict[str, Any]:
-    config = transfer_config(of, of.spec.models[0], with_lustre, BLOCKS)
-    extra = config.pop("kv_connector_extra_config")
-    assert config == {
-        "kv_connector": "OffloadingConnector",
-        "kv_role": "kv_both",
-        "kv_load_failure_policy": "recompute",
-    }
-    assert extra["cpu_bytes_to_use"] == 100 * GIB
-    return dict(extra)
+def _in_bucket(**store: str) -> dict[str, Any]:
+    return {"type": "obj", "store_config": store, "prefix": HERE, "locality": "REMOTE", **SLOW}
 
 
+IN_BUCKET = _in_bucket(bucket="blocks", endpoint_override="storage.googleapis.com", scheme="https")
+
+
+@pytest.mark.parametrize("version", VERSIONS)
 @table(
-    "tiers, with_lustre, roots",
+    "tiers, with_lustre, secondary",
     {
-        "Local SSD is a file tier": ({**SSD, **ONLY_CPU}, False, ["/kv/ssd"]),
-        "Lustre is a file tier once it is mounted": ({}, True, ["/kv/lustre"]),
-        "Local SSD is looked at before Lustre": (SSD, True, ["/kv/ssd", "/kv/lustre"]),
-        "Lustre that is not mounted is not named": (SSD, False, ["/kv/ssd"]),
+        "a CPU tier alone needs no tiering": ({}, False, None),
+        "Local SSD is a file tier": (SSD, False, [ON_SSD]),
+        "Lustre is one once it is mounted": ({}, True, [ON_LUSTRE]),
+        "Local SSD is looked at before Lustre": (SSD, True, [ON_SSD, ON_LUSTRE]),
+        "a bucket is looked at last": (
+            {**SSD, "objectStorage": {"bucket": "blocks"}},
+            True,
+            [ON_SSD, ON_LUSTRE, IN_BUCKET],
+        ),
+        "a bucket elsewhere": (
+            {
+                "objectStorage": {
+                    "bucket": "blocks",
+                    "endpoint": "minio:9000",
+                    "scheme": "http",
+                    "region": "us-east-1",
+                }
+            },
+            False,
+            [_in_bucket(bucket="blocks", endpoint_override="minio:9000", scheme="http", region="us-east-1")],
+        ),
+        "a bucket whose keys are in a Secret, of which arguments tell nothing": (
+            {"objectStorage": {"bucket": "blocks", "credentialsSecretRef": {"name": "hmac"}}},
+            False,
+            [IN_BUCKET],
+        ),
     },
 )
-def test_file_tiers(tiers: dict[str, Any], with_lustre: bool, roots: list[str]) -> None:
-    of = pool(tiers=tiers)
-    extra = _config(of, with_lustre)
-    assert extra["spec_name"] == "TieringOffloadingSpec"
-    here = directory(of, of.spec.models[0], BLOCKS)
-    assert [tier["root_dir"] for tier in extra["secondary_tiers"]] == [f"{root}/{here}" for root in roots]
-    assert {tier["type"] for tier in extra["secondary_tiers"]} == {"fs"}
+def test_a_configuration(
+    version: str, tiers: dict[str, Any], with_lustre: bool, secondary: list[dict[str, Any]] | None
+) -> None:
+    of = Tiers.model_validate({"cpu": {"capacity": "100Gi"}, **tiers})
+    config = connector_config(of, with_lustre, HERE, 64, ENGINES.versions[version])
+    lower = {"secondary_tiers": secondary, "spec_name": "TieringOffloadingSpec"} if secondary else {}
+    own = {"cpu_bytes_to_use": 100 << 30, "blocks_per_chunk": 64, "eviction_policy": "lru"}
+    assert config == {**own, **lower}
 
 
-def test_only_the_shared_tier_is_remote() -> None:
-    secondary = _config(pool(tiers=SSD), with_lustre=True)["secondary_tiers"]
-    assert [tier["locality"] for tier in secondary] == ["LOCAL", "REMOTE"]
-
-
-def test_a_cpu_tier_alone_needs_no_tiering() -> None:
-    extra = _config(pool(tiers=ONLY_CPU), with_lustre=False)
-    assert "spec_name" not in extra
-    assert "secondary_tiers" not in extra
-
-
-def test_the_bucket_is_looked_at_last_and_holds_the_same_directory_as_the_file_tiers() -> None:
-    of = pool(tiers={**SSD, "objectStorage": {"bucket": "blocks"}})
-    secondary = _config(of, with_lustre=True)["secondary_tiers"]
-    assert [tier["type"] for tier in secondary] == ["fs", "fs", "obj"]
-    assert secondary[2]["prefix"] == directory(of, of.spec.models[0], BLOCKS)
-
-
-def test_another_number_of_blocks_is_another_directory_for_every_file_tier() -> None:
-    of = pool(tiers=SSD)
-    served = of.spec.models[0]
-    extra = transfer_config(of, served, True, 64)["kv_connector_extra_config"]
-    assert extra["blocks_per_chunk"] == 64
-    here = directory(of, served, 64)
-    assert here != directory(of, served, BLOCKS)
-    assert [tier["root_dir"] for tier in extra["secondary_tiers"]] == [
-        f"/kv/ssd/{here}",
-        f"/kv/lustre/{here}",
-    ]
+def test_uploads_are_plain_and_retries_few() -> None:
+    older, newer = (ENGINES.versions[version].object_tier.environment for version in ("0.32", "0.33"))
+    assert newer == {"AWS_REQUEST_CHECKSUM_CALCULATION": "when_required", "AWS_RETRY_MODE": "standard"}
+    assert older == newer | {"NIXL_TELEMETRY_ENABLE": "y"}
+    assert set(FIXED) == set(older) - {"AWS_RETRY_MODE"}

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.data import table as data
-from kvtier.sizing.chunks import Chunk, chunks_fit, cut, described, suited
+from kvtier.sizing.chunks import Chunk, cut, described, suited
 from kvtier.sizing.geometry import Geometry, Group, geometry
 from kvtier.sizing.models import cached, config_of
 from unit.tables import table
@@ -105,8 +105,3 @@ def test_it_always_comes_to_an_end(tokens: int, size: int, copies: int, shared: 
 )
 def test_it_says(found: Chunk, shared: bool, text: str) -> None:
     assert described(found, shared) == text
-
-
-def test_a_cpu_tier_holds_whole_chunks() -> None:
-    of = _of("meta-llama/Llama-3.3-70B-Instruct", 8)
-    assert chunks_fit(of, cut(of, 16), 100 << 30) == 1280

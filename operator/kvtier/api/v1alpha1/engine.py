@@ -8,11 +8,10 @@ from pydantic import Field, StringConstraints
 
 from kvtier.api.fields import ObjectName, Quantity, list_map
 from kvtier.api.rules import ApiModel, Rule
-from kvtier.data import table
+from kvtier.data.engines import ENGINES, LMCACHE
 
-_ENGINES = table("engines")
-VERSIONS: tuple[str, ...] = tuple(_ENGINES["versions"])
-LMCACHE_VERSIONS: tuple[str, ...] = tuple(table("lmcache")["versions"])
+VERSIONS = tuple(ENGINES.versions)
+LMCACHE_VERSIONS = tuple(LMCACHE.versions)
 _TAGGED = r".*:v?(" + "|".join(v.replace(".", "[.]") for v in VERSIONS) + r")([.][0-9]+)?$"
 
 EngineVersion = Literal[VERSIONS]  # type: ignore[valid-type]
@@ -49,7 +48,7 @@ class Engine(ApiModel):
     image: Annotated[
         Image,
         Field(description="Container image of the engine, and of the LMCache server where there is one."),
-    ] = _ENGINES["defaultImage"]
+    ] = ENGINES.default_image
     image_pull_secrets: Annotated[
         list[PullSecret],
         Field(

@@ -7,10 +7,10 @@ from pydantic import Field, StringConstraints
 
 from kvtier.api.fields import Count, DnsLabel, ObjectName, Quantity, list_map
 from kvtier.api.rules import ApiModel, Rule
-from kvtier.api.v1alpha1.engine import VERSIONS, Engine
+from kvtier.api.v1alpha1.engine import Engine
 from kvtier.api.v1alpha1.pod_template import PodTemplate
-from kvtier.data import table
-from kvtier.data.vllm_flags import MANAGED_FLAGS, OWNED_VARIABLES, managed_flag
+from kvtier.data.engines import ENGINES
+from kvtier.data.vllm_flags import MANAGED_FLAGS, managed_flag
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=253)]
 Key = Annotated[str, StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", min_length=1, max_length=253)]
@@ -82,8 +82,8 @@ class ModelConfig(ApiModel):
     )
 
 
-_VERSIONS = table("engines")["versions"]
-_DTYPES = tuple(dict.fromkeys(dtype for version in VERSIONS for dtype in _VERSIONS[version]["kvCacheDtypes"]))
+OWNED_VARIABLES = ENGINES.owned
+_DTYPES = tuple(dict.fromkeys(dtype for row in ENGINES.versions.values() for dtype in row.kv_cache_dtypes))
 
 KVCacheDtype = Literal[_DTYPES]  # type: ignore[valid-type]
 Argument = Annotated[str, StringConstraints(min_length=1, max_length=2048)]

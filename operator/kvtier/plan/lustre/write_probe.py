@@ -13,7 +13,7 @@ from kvtier.api.conditions import TIER_WRITABLE, Condition, false, true
 from kvtier.api.kinds import Object
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.engines.fingerprint import descriptor, directory, pool_directory, text
+from kvtier.engines.fingerprint import descriptor, directory, pool_directory
 from kvtier.engines.native import LUSTRE_ROOT
 from kvtier.facts.model import Facts, Observed
 from kvtier.plan.children import child, claim_name, owner
@@ -38,7 +38,7 @@ class Cache:
 def caches(pool: KVCachePool, facts: Facts) -> tuple[Cache, ...]:
     """One for each directory, however many models share it."""
     numbers = [(model, blocks_per_chunk(pool, model, facts)) for model in pool.spec.models]
-    found = {directory(pool, *one): text(descriptor(pool, *one)) for one in numbers}
+    found = {directory(pool, *one): descriptor(pool, *one) for one in numbers}
     return tuple(Cache(*item) for item in sorted(found.items()))
 
 

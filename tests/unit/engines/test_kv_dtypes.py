@@ -2,10 +2,8 @@
 
 import pytest
 
-from kvtier.api.v1alpha1.engine import VERSIONS
 from kvtier.data import table as data
 from kvtier.engines.kv_dtypes import Traits, caution, verdict
-from kvtier.engines.versions import facts_of
 from unit.tables import table
 
 H100, A100, B200, T4 = "nvidia-h100-80gb", "nvidia-tesla-a100", "nvidia-b200", "nvidia-tesla-t4"
@@ -130,9 +128,3 @@ def test_eight_bits_on_an_older_gpu_are_not_sure_to_serve(dtype: str) -> None:
     assert caution(dtype, A100) is not None
     assert caution(dtype, "nvidia-l4") is None
     assert caution(dtype, "nvidia-next") is None
-
-
-def test_only_types_that_some_version_knows_have_rules() -> None:
-    known = {dtype for version in VERSIONS for dtype in facts_of(version).kv_cache_dtypes}
-    rules = data("kv_dtypes")
-    assert {*rules["dtypes"], *rules["gpus"], *rules["otherMakers"], *rules["forLatents"]} <= known
