@@ -3,6 +3,7 @@
 import base64
 import hashlib
 import re
+from typing import NamedTuple
 
 FIELD_MANAGER = "kvtier"
 HANDOVER_MANAGER = "kvtier-handover"
@@ -21,6 +22,13 @@ ANNOTATION_APPLIED = "kvtier.dev/applied"
 ANNOTATION_PROVISIONER = "kvtier.dev/provisioner"
 
 _LABEL_MAX = 63
+
+
+class PoolKey(NamedTuple):
+    """A pool, by its namespace and name."""
+
+    namespace: str
+    name: str
 
 
 def digest(*parts: str, length: int = 8) -> str:

@@ -1,10 +1,10 @@
-"""Whether a live object already is what is wanted, so that nothing is written."""
+"""Writes what differs from what is wanted, and deletes what is unwanted."""
 
 import logging
 from collections.abc import Mapping
 from typing import Any
 
-from kvtier.api.kinds import Object, Resource
+from kvtier.api.kinds import Key, Object, Resource
 from kvtier.api.names import (
     ANNOTATION_APPLIED,
     ANNOTATION_POOL,
@@ -18,43 +18,14 @@ from kvtier.control.store import Store
 from kvtier.kube.client import BY_KIND, ApiError, KubeClient
 from kvtier.plan.model import Failure, Manifest, Plan, Ref
 
-_KEYS = ("name", "mountPath", "type", "key")
-
-
-def satisfied(live: Any, wanted: Any) -> bool:
-    """Whether every wanted field stands in `live`. What others added to maps and keyed lists is theirs.
-
-    Sizes must be spelled as the API server spells them (`quantities.canonical`). A field that is no
-    longer wanted shows in the digest annotation, which is itself a wanted field.
-    """
-    if isinstance(wanted, Mapping):
-        return isinstance(live, Mapping) and all(
-            k in live and satisfied(live[k], v) for k, v in wanted.items()
-        )
-    if isinstance(wanted, list):
-        return isinstance(live, list) and _list_satisfied(live, wanted)
-    return bool(live == wanted)
-
-
-def _list_satisfied(live: list[Any], wanted: list[Any]) -> bool:
-    if not _keyed(wanted):
-        return len(live) == len(wanted) and all(map(satisfied, live, wanted))
-    # Some, not the: others may mount the same volume once more, under the same name.
-    return all(any(satisfied(one, item) for one in live) for item in wanted)
-
-
-def _keyed(items: list[Any]) -> bool:
-    """Whether a field tells the items of a list of objects apart; else the list counts as one value."""
-    if not items or not all(isinstance(item, Mapping) for item in items):
-        return False
-    return any(all(key in item for item in items) for key in _KEYS)
-
-
 logger = logging.getLogger(__name__)
+
+_LIST_KEYS = ("name", "mountPath", "type", "key")
+"""Fields by which Kubernetes tells the items of its lists apart."""
 
 
 class Applier:
-    """Writes what differs and deletes what is unwanted.
+    """Carries a plan out on the API server.
 
     A refused apply does not keep the others from being made; every refusal is answered as a Failure.
     Deletes wait until every apply has succeeded, because they may depend on one and cannot be taken back.
@@ -63,10 +34,11 @@ class Applier:
     def __init__(self, client: KubeClient, store: Store) -> None:
         self._client = client
         self._store = store
-        self._settled: dict[str, str] = {}
+        self._unchanged: dict[str, str] = {}
+        """By uid, the version of an object in which an apply has changed nothing."""
 
     async def carry_out(
-        self, plan: Plan, namespace: str, live: Mapping[tuple[str, str], Object]
+        self, plan: Plan, namespace: str, live: Mapping[Key, Object]
     ) -> list[tuple[Failure, ApiError]]:
         """Applies, then deletes. Answers what was refused, with the error that says whether to try again."""
         refused = []
@@ -87,7 +59,7 @@ class Applier:
         return refused
 
     async def _apply(self, manifest: Manifest, live: Object | None) -> None:
-        if live is not None and (satisfied(live, manifest) or self._is_settled(live, manifest)):
+        if live is not None and (satisfied(live, manifest) or self._is_applied(live, manifest)):
             return
         resource = BY_KIND[manifest["kind"]]
         if live is None and not _is_amendment(manifest):
@@ -96,21 +68,21 @@ class Applier:
         logger.info("applied %s %s", manifest["kind"], manifest["metadata"]["name"])
         self._store.put(manifest["kind"], written)
         if live is not None and _version(written) == _version(live):
-            self._settled[written["metadata"]["uid"]] = _version(written)
+            self._unchanged[written["metadata"]["uid"]] = _version(written)
 
-    def _is_settled(self, live: Object, manifest: Manifest) -> bool:
+    def _is_applied(self, live: Object, manifest: Manifest) -> bool:
         """Whether this very manifest was applied to this very object, and changed nothing.
 
         What users add is applied as they wrote it, and the API server may keep that in other words: 1000m is 1.
         """
-        same = _applied(live) is not None and _applied(live) == _applied(manifest)
-        return same and self._settled.get(live["metadata"]["uid"]) == _version(live)
+        same = _digest(live) is not None and _digest(live) == _digest(manifest)
+        return same and self._unchanged.get(live["metadata"]["uid"]) == _version(live)
 
     async def _refuse_to_take_over(self, resource: Resource, manifest: Manifest) -> None:
         """A forced apply would silently take over a namesake that somebody else made."""
         metadata = manifest["metadata"]
         found = await self._client.get_metadata(resource, metadata.get("namespace"), metadata["name"])
-        if found is not None and not _ours(found, manifest):
+        if found is not None and not _is_ours(found, manifest):
             raise ApiError(
                 412,
                 "NotOwned",
@@ -124,11 +96,41 @@ class Applier:
         logger.info("deleted %s %s", ref.kind, ref.name)
 
 
+def satisfied(live: Any, wanted: Any) -> bool:
+    """Whether every wanted field stands in `live`. What others added to maps and keyed lists is theirs.
+
+    Sizes must be spelled as the API server spells them (`quantities.canonical`). A field that is no
+    longer wanted shows in the digest annotation, which is itself a wanted field.
+    """
+    if isinstance(wanted, Mapping):
+        return isinstance(live, Mapping) and all(
+            k in live and satisfied(live[k], v) for k, v in wanted.items()
+        )
+    if isinstance(wanted, list):
+        return isinstance(live, list) and _list_satisfied(live, wanted)
+    return bool(live == wanted)
+
+
+def _list_satisfied(live: list[Any], wanted: list[Any]) -> bool:
+    if not _is_keyed(wanted):
+        return len(live) == len(wanted) and all(map(satisfied, live, wanted))
+    # Some, not the: others may mount the same volume once more, under the same name.
+    return all(any(satisfied(one, item) for one in live) for item in wanted)
+
+
+def _is_keyed(items: list[Any]) -> bool:
+    """Whether a field tells the items of a list of objects apart; else the list counts as one value."""
+    if not items or not all(isinstance(item, Mapping) for item in items):
+        return False
+    return any(all(key in item for item in items) for key in _LIST_KEYS)
+
+
 def _version(obj: Object) -> str:
     return str(obj["metadata"].get("resourceVersion", ""))
 
 
-def _applied(obj: Object) -> str | None:
+def _digest(obj: Object) -> str | None:
+    """That of the manifest that kvtier applied."""
     digest: str | None = obj["metadata"].get("annotations", {}).get(ANNOTATION_APPLIED)
     return digest
 
@@ -138,7 +140,7 @@ def _is_amendment(manifest: Manifest) -> bool:
     return "labels" not in manifest["metadata"]
 
 
-def _ours(found: Object, wanted: Manifest) -> bool:
+def _is_ours(found: Object, wanted: Manifest) -> bool:
     """Whether a live object is this pool's: by its labels, or, if they were edited, because kvtier applied it."""
     mine, theirs = wanted["metadata"], found["metadata"]
     labels, annotations = theirs.get("labels", {}), theirs.get("annotations", {})

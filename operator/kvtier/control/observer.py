@@ -2,8 +2,9 @@
 
 from dataclasses import replace
 
+from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.facts import events, references
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
@@ -23,7 +24,7 @@ class Observer:
 
     async def observe(self, pool: KVCachePool, now: str) -> Observed:
         """Everything, asked anew where the store cannot know. Raises ApiError."""
-        key = Key(pool.namespace, pool.name)
+        key = PoolKey(pool.namespace, pool.name)
         facts = Facts(
             cluster=self._store.cluster(),
             gke=await self._gke.read(pool.spec.cluster),
@@ -39,7 +40,7 @@ class Observer:
 
     async def again(self, pool: KVCachePool, seen: Observed) -> Observed:
         """`seen` with what kvtier's own writes and calls have changed since."""
-        key = Key(pool.namespace, pool.name)
+        key = PoolKey(pool.namespace, pool.name)
         fresh = replace(seen, children=self._store.children(key))
         lustre, volumes = await self._ask(pool, fresh), self._store.volumes()
         filesystem = lustre.instance.filesystem if lustre and lustre.instance else ""

@@ -9,14 +9,14 @@ from pydantic import ValidationError
 
 from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.kinds import POOL, Object
-from kvtier.api.names import FINALIZER
+from kvtier.api.names import FINALIZER, PoolKey
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
 from kvtier.control import event_recorder
 from kvtier.control.applier import Applier
 from kvtier.control.lustre_calls import LustreCaller
 from kvtier.control.observer import Observer
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
@@ -48,7 +48,7 @@ class Reconciler:
         self._caller = LustreCaller(lustre)
         self._clock = clock or utc_now
 
-    async def reconcile(self, key: Key) -> float | None:
+    async def reconcile(self, key: PoolKey) -> float | None:
         """Seconds after which to look again without an event, or None. Raises ApiError to be called again."""
         raw = self._store.pool(key)
         if raw is None:
@@ -88,7 +88,7 @@ class Reconciler:
         self, pool: KVCachePool, observed: Observed, wanted: Plan, called: bool, now: str
     ) -> Plan:
         """The plan after the effects: their answers are known here, so their events will bring nothing new."""
-        children = self._store.children(Key(pool.namespace, pool.name))
+        children = self._store.children(PoolKey(pool.namespace, pool.name))
         if children == observed.children and not called:
             return wanted
         return plan(pool, await self._observer.again(pool, observed), now)
@@ -143,7 +143,7 @@ class Reconciler:
         )
         await self._report(pool, status, now)
 
-    async def _sweep(self, key: Key) -> None:
+    async def _sweep(self, key: PoolKey) -> None:
         """Remove what a pool that is gone has left cluster-wide; ownerReferences see to the rest."""
         refs = orphans(self._store.children(key))
         if not refs or await self._client.get_metadata(POOL, key.namespace, key.name) is not None:

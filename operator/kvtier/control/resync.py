@@ -5,9 +5,9 @@ import logging
 import time
 
 from kvtier.api.kinds import POOL, VOLUME, Object, Resource
-from kvtier.api.names import LABEL_MANAGED_BY
+from kvtier.api.names import LABEL_MANAGED_BY, PoolKey
 from kvtier.control.queue import WorkQueue
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, ApiError, KubeClient
 
 logger = logging.getLogger(__name__)
@@ -19,7 +19,7 @@ SELECTOR = f"{LABEL_MANAGED_BY}=kvtier"
 class Resync:
     """Makes the store equal to the API server, then has every pool looked at."""
 
-    def __init__(self, client: KubeClient, store: Store, queue: WorkQueue[Key]) -> None:
+    def __init__(self, client: KubeClient, store: Store, queue: WorkQueue[PoolKey]) -> None:
         self._client = client
         self._store = store
         self._queue = queue
@@ -56,7 +56,7 @@ class Resync:
             self._store.replace(resource.kind, await self._list(resource))
         pools = await self._list(POOL)
         self._store.replace(POOL.kind, pools)
-        for key in self._store.everything():
+        for key in self._store.all_keys():
             self._queue.add(key)
         logger.info("listed %d pools in %.2f s", len(pools or ()), time.monotonic() - started)
 

@@ -1,9 +1,4 @@
-"""kopf without its notes about objects.
-
-kopf prepares the comparison that create and update handlers need for every event, whether or not there are
-such handlers: several deep copies of the object, a third of the processor time of a start with 1,000 pools.
-With these in place it compares nothing with nothing.
-"""
+"""kopf as a watcher: every change goes into the store, and the pools that it concerns into the queue."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -12,43 +7,11 @@ import kopf
 from kubernetes.aio.client.api_client import ApiClient
 
 from kvtier.api.kinds import POOL, VOLUME, Resource
+from kvtier.api.names import PoolKey
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS
-
-
-class NoDiffs(kopf.DiffBaseStorage):
-    """Keeps no last state, and finds nothing in an object that would be worth comparing."""
-
-    def build(self, **_: Any) -> Any:
-        return {}
-
-    def fetch(self, **_: Any) -> None:
-        return None
-
-    def store(self, **_: Any) -> None:
-        """Keeps nothing."""
-
-
-class NoProgress(kopf.ProgressStorage):
-    """Keeps no progress: level-based work has none."""
-
-    def fetch(self, **_: Any) -> None:
-        return None
-
-    def store(self, **_: Any) -> None:
-        """Keeps nothing."""
-
-    def purge(self, **_: Any) -> None:
-        """There is nothing to remove."""
-
-    def touch(self, **_: Any) -> None:
-        """Wakes nobody."""
-
-    def clear(self, *, essence: Any) -> Any:
-        return essence
-
 
 _WATCHED = (POOL, VOLUME, *CHILDREN, *CLUSTER_FACTS)
 # kopf has a task per object until it was quiet for this long, and the task holds on to the object. Small pages
@@ -58,7 +21,7 @@ _PAGE = 100
 
 
 def registry(
-    api: ApiClient, store: Store, queue: WorkQueue[Key], head_start: Callable[[], Awaitable[None]]
+    api: ApiClient, store: Store, queue: WorkQueue[PoolKey], head_start: Callable[[], Awaitable[None]]
 ) -> kopf.OperatorRegistry:
     """Handlers that note every change and have the pools concerned looked at.
 
@@ -76,19 +39,14 @@ def registry(
     return handlers
 
 
-def settings() -> kopf.OperatorSettings:
-    """kopf without anything that writes: no events, no peering, no scanning of CRDs and namespaces."""
-    chosen = kopf.OperatorSettings()
-    chosen.posting.enabled = False
-    chosen.peering.standalone = True
-    chosen.scanning.disabled = True
-    chosen.persistence.diffbase_storage = NoDiffs()
-    chosen.persistence.progress_storage = NoProgress()
-    chosen.queueing.idle_timeout = _IDLE_SECONDS
-    chosen.watching.chunk_size = _PAGE
-    for resource in CHILDREN:
-        chosen.watching.label_selectors[resource.group or "", resource.version, resource.plural] = SELECTOR
-    return chosen
+def _register(
+    handlers: kopf.OperatorRegistry, resource: Resource, store: Store, queue: WorkQueue[PoolKey]
+) -> None:
+    @kopf.on.event(resource.group, resource.version, resource.plural, registry=handlers, id=resource.kind)
+    async def changed(event: Any, **_: Any) -> None:
+        note = store.remove if event["type"] == "DELETED" else store.put
+        for key in note(resource.kind, event["object"]):
+            queue.add(key)
 
 
 async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
@@ -109,11 +67,52 @@ async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
     )
 
 
-def _register(
-    handlers: kopf.OperatorRegistry, resource: Resource, store: Store, queue: WorkQueue[Key]
-) -> None:
-    @kopf.on.event(resource.group, resource.version, resource.plural, registry=handlers, id=resource.kind)
-    async def changed(event: Any, **_: Any) -> None:
-        note = store.remove if event["type"] == "DELETED" else store.put
-        for key in note(resource.kind, event["object"]):
-            queue.add(key)
+def settings() -> kopf.OperatorSettings:
+    """kopf without anything that writes: no events, no peering, no scanning of CRDs and namespaces."""
+    chosen = kopf.OperatorSettings()
+    chosen.posting.enabled = False
+    chosen.peering.standalone = True
+    chosen.scanning.disabled = True
+    chosen.persistence.diffbase_storage = _NoDiffs()
+    chosen.persistence.progress_storage = _NoProgress()
+    chosen.queueing.idle_timeout = _IDLE_SECONDS
+    chosen.watching.chunk_size = _PAGE
+    for resource in CHILDREN:
+        chosen.watching.label_selectors[resource.group or "", resource.version, resource.plural] = SELECTOR
+    return chosen
+
+
+class _NoDiffs(kopf.DiffBaseStorage):
+    """Keeps no last state of an object, and finds nothing in it that would be worth comparing.
+
+    kopf prepares the comparison that create and update handlers need for every event, whether or not there are
+    such handlers: several deep copies of the object, a third of the processor time of a start with 1,000 pools.
+    """
+
+    def build(self, **_: Any) -> Any:
+        return {}
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        """Keeps nothing."""
+
+
+class _NoProgress(kopf.ProgressStorage):
+    """Keeps no progress: level-based work has none."""
+
+    def fetch(self, **_: Any) -> None:
+        return None
+
+    def store(self, **_: Any) -> None:
+        """Keeps nothing."""
+
+    def purge(self, **_: Any) -> None:
+        """There is nothing to remove."""
+
+    def touch(self, **_: Any) -> None:
+        """Wakes nobody."""
+
+    def clear(self, *, essence: Any) -> Any:
+        return essence

@@ -33,7 +33,7 @@ def _size(quantity: str) -> int:
         return 0
 
 
-class Parts:
+class ClusterParts:
     """The pieces that make up `Cluster`. Every change tells whether it changed a fact."""
 
     def __init__(self) -> None:

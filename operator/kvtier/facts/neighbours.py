@@ -8,10 +8,8 @@ from pydantic import ValidationError
 
 from kvtier.api import identity, placement
 from kvtier.api.kinds import Object
+from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool
-
-Name = tuple[str, str]
-"""Namespace and name of a pool."""
 
 
 @dataclass(frozen=True)
@@ -59,63 +57,57 @@ def parsed(obj: Object) -> Neighbour | None:
 
 
 class Neighbourhood:
-    """Pools by instance and by file system. Every change answers with the other pools that it concerns."""
+    """Which pools share an instance or a file system. Every change answers with the other pools that it concerns."""
 
     def __init__(self) -> None:
-        self._specified: dict[Name, Neighbour] = {}
-        self._mounted: dict[Name, str] = {}
-        self._pools: dict[Name, Neighbour] = {}
-        self._by_instance: defaultdict[str, set[Name]] = defaultdict(set)
-        self._by_filesystem: defaultdict[str, set[Name]] = defaultdict(set)
+        self._specified: dict[PoolKey, Neighbour] = {}
+        self._mounted: dict[PoolKey, str] = {}
+        self._pools: dict[PoolKey, Neighbour] = {}
+        self._users: defaultdict[str, set[PoolKey]] = defaultdict(set)
 
-    def of(self, pool: Name, filesystem: str = "") -> tuple[Neighbour, ...]:
+    def of(self, pool: PoolKey, filesystem: str = "") -> tuple[Neighbour, ...]:
         """The others, the eldest first. `filesystem` is the pool's own, where its spec does not tell."""
         own = self._pools.get(pool)
         if own is None:
             return ()
         known = own if own.filesystem else replace(own, filesystem=filesystem)
-        found = [self._pools[one] for one in self._sharing(known) - {pool}]
+        found = [self._pools[other] for other in self._sharing(known) - {pool}]
         return tuple(sorted(found, key=lambda one: (one.created, one.namespace, one.name)))
 
-    def put(self, pool: Name, found: Neighbour | None) -> set[Name]:
+    def put(self, pool: PoolKey, found: Neighbour | None) -> set[PoolKey]:
         """A pool as it is now; None for one that is gone or concerns nobody."""
         if found:
             self._specified[pool] = found
         else:
             self._specified.pop(pool, None)
-        return self._changed(pool)
+        return self._update(pool)
 
-    def mounts(self, pool: Name, filesystem: str) -> set[Name]:
+    def mount(self, pool: PoolKey, filesystem: str) -> set[PoolKey]:
         """The file system of a pool's own volume, which tells what the spec may leave open; empty without one."""
         if filesystem:
             self._mounted[pool] = filesystem
         else:
             self._mounted.pop(pool, None)
-        return self._changed(pool)
+        return self._update(pool)
 
-    def _changed(self, pool: Name) -> set[Name]:
+    def _update(self, pool: PoolKey) -> set[PoolKey]:
         before, now = self._pools.pop(pool, None), self._specified.get(pool)
         if now and not now.filesystem:
             now = replace(now, filesystem=self._mounted.get(pool, ""))
-        for known, add in ((before, False), (now, True)):
-            self._index(pool, known, add)
+        for name in _shared_names(before):
+            self._users[name].discard(pool)
+            if not self._users[name]:
+                del self._users[name]
+        for name in _shared_names(now):
+            self._users[name].add(pool)
         if now:
             self._pools[pool] = now
-        if before == now:
-            return set()
-        return {one for known in (before, now) if known for one in self._sharing(known)} - {pool}
+        return set() if before == now else (self._sharing(before) | self._sharing(now)) - {pool}
 
-    def _index(self, pool: Name, known: Neighbour | None, add: bool) -> None:
-        for index, key in self._keys(known):
-            index[key].add(pool) if add else index[key].discard(pool)
-            if not index[key]:
-                del index[key]
+    def _sharing(self, pool: Neighbour | None) -> set[PoolKey]:
+        return {user for name in _shared_names(pool) for user in self._users.get(name, ())}
 
-    def _sharing(self, known: Neighbour) -> set[Name]:
-        return {one for index, key in self._keys(known) for one in index.get(key, ())}
 
-    def _keys(self, known: Neighbour | None) -> list[tuple[defaultdict[str, set[Name]], str]]:
-        if known is None:
-            return []
-        by_name = [(self._by_instance, known.instance), (self._by_filesystem, known.filesystem)]
-        return [(index, key) for index, key in by_name if key]
+def _shared_names(pool: Neighbour | None) -> list[str]:
+    """What makes pools neighbours. An instance's full name has slashes, a file system's has none."""
+    return [name for name in (pool.instance, pool.filesystem) if name] if pool else []

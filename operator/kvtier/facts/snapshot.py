@@ -6,9 +6,10 @@ from pydantic import ValidationError
 
 from kvtier.api import identity, names
 from kvtier.api.kinds import POOL, VOLUME, Object
+from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts import references
-from kvtier.facts.cluster import Parts
+from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Cluster, Facts
@@ -26,8 +27,8 @@ async def read(
     """Every pool as it would be if it were applied, and all that the checks look at. Raises ApiError."""
     gke, lustre = gke or GKEReader(), lustre or LustreReader(patience=None)
     cluster, volumes = await _cluster(client), await _volumes(client)
-    stored = {_name(obj): obj for obj in await client.list(POOL) or []}
-    applied = [_applied(pool, stored.get((pool.namespace, pool.name))) for pool in pools]
+    stored = {_key(obj): obj for obj in await client.list(POOL) or []}
+    applied = [_applied(pool, stored.get(PoolKey(pool.namespace, pool.name))) for pool in pools]
     around = _around(stored, applied, volumes)
     found = []
     for pool in applied:
@@ -40,14 +41,14 @@ async def read(
             config_maps=await references.read_config_maps(client, pool),
             lustre=seen,
             volumes=volumes,
-            neighbours=around.of((pool.namespace, pool.name), filesystem),
+            neighbours=around.of(PoolKey(pool.namespace, pool.name), filesystem),
         )
         found.append((pool, facts))
     return found
 
 
 async def _cluster(client: KubeClient) -> Cluster:
-    parts = Parts()
+    parts = ClusterParts()
     parts.set_version(await client.server_version())
     for resource in CLUSTER_FACTS:
         parts.replace(resource.kind, await client.list(resource) or [])
@@ -59,19 +60,17 @@ async def _volumes(client: KubeClient) -> Volumes:
     return Volumes({one.name: one for one in found if one})
 
 
-def _around(
-    stored: dict[tuple[str, str], Object], applied: Sequence[KVCachePool], volumes: Volumes
-) -> Neighbourhood:
+def _around(stored: dict[PoolKey, Object], applied: Sequence[KVCachePool], volumes: Volumes) -> Neighbourhood:
     """The pools of the cluster, and over them those that are checked."""
     known = {
         **{name: parsed(obj) for name, obj in stored.items()},
-        **{(pool.namespace, pool.name): neighbour(pool) for pool in applied},
+        **{PoolKey(pool.namespace, pool.name): neighbour(pool) for pool in applied},
     }
     around = Neighbourhood()
-    for (namespace, name), one in known.items():
-        around.put((namespace, name), one)
-        for mounted in volumes.by_claim.get((namespace, names.claim(name)), ()):
-            around.mounts((namespace, name), mounted.filesystem)
+    for key, one in known.items():
+        around.put(key, one)
+        for mounted in volumes.by_claim.get((key.namespace, names.claim(key.name)), ()):
+            around.mount(key, mounted.filesystem)
     return around
 
 
@@ -86,5 +85,5 @@ def _applied(pool: KVCachePool, stored: Object | None) -> KVCachePool:
     return pool.model_copy(update={"metadata": dict(stored["metadata"]), "status": status})
 
 
-def _name(obj: Object) -> tuple[str, str]:
-    return obj["metadata"]["namespace"], obj["metadata"]["name"]
+def _key(obj: Object) -> PoolKey:
+    return PoolKey(obj["metadata"]["namespace"], obj["metadata"]["name"])

@@ -2,16 +2,16 @@
 
 from typing import Any
 
-from kvtier.api.names import LUSTRE_DRIVER
+from kvtier.api.names import LUSTRE_DRIVER, PoolKey
 from kvtier.control.reconciler import Reconciler
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.kube.client import ApiError
 from unit.builders import NOW, document, joined
 from unit.memory import MemoryClient, Write
 
-KEY = Key("team-a", "chat")
+KEY = PoolKey("team-a", "chat")
 PLAIN = {"tiers": {"lustre": None}}
 
 

@@ -6,9 +6,9 @@ import pytest
 
 from kvtier.api import names
 from kvtier.api.kinds import Object, Resource
-from kvtier.api.names import FIELD_MANAGER
+from kvtier.api.names import FIELD_MANAGER, PoolKey
 from kvtier.control.applier import Applier
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.kube.client import ApiError
 from kvtier.plan.children import signed
 from kvtier.plan.model import Plan, Ref
@@ -59,7 +59,9 @@ async def test_write(known: list[Any]) -> None:
     client, store = MemoryClient(), Store()
     assert await _carry_out(client, Plan(applies=(SERVICE,)), *known, store=store) == []
     assert client.writes == [("apply", "Service", NAME)]
-    assert ("Service", NAME) in store.children(Key("team-a", "chat")), "the answer is known before its event"
+    assert ("Service", NAME) in store.children(PoolKey("team-a", "chat")), (
+        "the answer is known before its event"
+    )
 
 
 async def test_objects_are_written_in_the_order_of_the_plan_and_deleted_after_it() -> None:
@@ -156,7 +158,7 @@ async def test_a_volume_is_written_without_asking_whose_it_is() -> None:
     client, store = MemoryClient(merged(VOLUME, {"metadata": {"uid": "u"}})), Store()
     assert await _carry_out(client, Plan(applies=(VOLUME,)), store=store) == []
     assert client.writes == [("apply", "PersistentVolume", "pv-1")]
-    assert store.everything() == set()
+    assert store.all_keys() == set()
 
 
 class Respelling(MemoryClient):

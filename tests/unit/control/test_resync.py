@@ -5,20 +5,21 @@ from typing import Any
 
 import pytest
 
+from kvtier.api.names import PoolKey
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import Resync
-from kvtier.control.store import Key, Store
+from kvtier.control.store import Store
 from kvtier.kube.client import ApiError
 from unit import virtual_time
 from unit.builders import document, live, manifest, pool
 from unit.memory import MemoryClient, Write
 
 POOL = document(metadata={"resourceVersion": "1"})
-KEY = Key("team-a", "chat")
+KEY = PoolKey("team-a", "chat")
 
 
-def _parts(*objects: Any) -> tuple[MemoryClient, Store, WorkQueue[Key], Resync]:
-    client, store, queue = MemoryClient(*objects), Store(), WorkQueue[Key]()
+def _parts(*objects: Any) -> tuple[MemoryClient, Store, WorkQueue[PoolKey], Resync]:
+    client, store, queue = MemoryClient(*objects), Store(), WorkQueue[PoolKey]()
     return client, store, queue, Resync(client, store, queue)
 
 

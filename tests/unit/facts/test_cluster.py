@@ -4,7 +4,7 @@ from typing import Any
 
 from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.quantities import GIB
-from kvtier.facts.cluster import Parts, node
+from kvtier.facts.cluster import ClusterParts, node
 from kvtier.facts.model import Node
 from unit.builders import merged
 from unit.tables import table
@@ -102,13 +102,13 @@ def test_a_node_is_ready_when_it_says_so(conditions: list[dict[str, str]], ready
     },
 )
 def test_a_node_tells_whether_a_fact_changed(change: dict[str, Any], told: bool) -> None:
-    parts = Parts()
+    parts = ClusterParts()
     assert parts.put("Node", NODE)
     assert parts.put("Node", merged(NODE, change)) is told
 
 
 def test_a_node_is_registered_from_its_csi_node_until_the_driver_leaves_it() -> None:
-    parts = Parts()
+    parts = ClusterParts()
     assert not parts.put("CSINode", UNREGISTERED)
     assert parts.put("CSINode", REGISTERED)
     assert not parts.put("CSINode", REGISTERED)
@@ -118,7 +118,7 @@ def test_a_node_is_registered_from_its_csi_node_until_the_driver_leaves_it() -> 
 
 
 def test_the_driver_is_there_from_its_csi_driver_object_on() -> None:
-    parts = Parts()
+    parts = ClusterParts()
     assert parts.put("CSIDriver", {"metadata": {"name": "pd.csi.storage.gke.io"}})
     assert not parts.cluster().lustre_driver
     assert parts.put("CSIDriver", DRIVER)
@@ -129,7 +129,7 @@ def test_the_driver_is_there_from_its_csi_driver_object_on() -> None:
 
 
 def test_a_list_removes_what_is_not_in_it() -> None:
-    parts = Parts()
+    parts = ClusterParts()
     parts.put("Node", NODE)
     parts.put("Node", merged(NODE, {"metadata": {"name": "gpu-0"}}))
     assert [one.name for one in parts.cluster().nodes] == ["gpu-0", "gpu-1"]
@@ -139,7 +139,7 @@ def test_a_list_removes_what_is_not_in_it() -> None:
 
 
 def test_facts_are_one_value_until_something_changes() -> None:
-    parts = Parts()
+    parts = ClusterParts()
     parts.put("Node", NODE)
     before = parts.cluster()
     parts.put("Node", NODE)
@@ -150,7 +150,7 @@ def test_facts_are_one_value_until_something_changes() -> None:
 
 
 def test_a_compute_class_that_is_no_longer_served_shows_at_once() -> None:
-    parts = Parts()
+    parts = ClusterParts()
     assert parts.cluster().compute_class_served
     parts.compute_class_served = False
     assert not parts.cluster().compute_class_served

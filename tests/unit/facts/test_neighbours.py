@@ -6,18 +6,17 @@ from typing import Any
 import pytest
 
 from kvtier.api import names
+from kvtier.api.names import PoolKey
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
 from unit.builders import document, joined
 from unit.instances import CLUSTER, NAME, api, by_hand, existing
 from unit.tables import table
 
-A, B, C = ("team-a", "one"), ("team-b", "two"), ("team-a", "three")
+A, B, C = PoolKey("team-a", "one"), PoolKey("team-b", "two"), PoolKey("team-a", "three")
 NAMED: dict[str, Any] = {"tiers": {"lustre": {"filesystem": "kvcache"}}}
 
 
-def _pool(
-    key: tuple[str, str], base: dict[str, Any] | None = None, created: str = "2026-11-01T00:00:00Z"
-) -> Any:
+def _pool(key: PoolKey, base: dict[str, Any] | None = None, created: str = "2026-11-01T00:00:00Z") -> Any:
     metadata = {"namespace": key[0], "name": key[1], "creationTimestamp": created}
     return document(**joined(NAMED if base is None else base, {"metadata": metadata}))
 
@@ -29,12 +28,12 @@ def _known(*pools: Any) -> Neighbourhood:
     return known
 
 
-def _put(known: Neighbourhood, obj: Any) -> set[tuple[str, str]]:
-    return known.put((obj["metadata"]["namespace"], obj["metadata"]["name"]), parsed(obj))
+def _put(known: Neighbourhood, obj: Any) -> set[PoolKey]:
+    return known.put(PoolKey(obj["metadata"]["namespace"], obj["metadata"]["name"]), parsed(obj))
 
 
-def _names(known: Neighbourhood, key: tuple[str, str], filesystem: str = "") -> list[tuple[str, str]]:
-    return [(one.namespace, one.name) for one in known.of(key, filesystem)]
+def _names(known: Neighbourhood, key: PoolKey, filesystem: str = "") -> list[PoolKey]:
+    return [PoolKey(one.namespace, one.name) for one in known.of(key, filesystem)]
 
 
 def test_a_pool_is_reduced_to_what_others_have_to_know() -> None:
@@ -139,17 +138,17 @@ def test_an_existing_instance_may_tell_the_name_that_the_spec_leaves_open() -> N
     known = _known(_pool(A, joined(existing(), {"cluster": CLUSTER})), _pool(B))
     assert _names(known, A) == []
     assert _names(known, A, "kvcache") == [B], "the Lustre API tells it"
-    assert known.mounts(A, "kvcache") == {B}, "its volume tells it to the others"
+    assert known.mount(A, "kvcache") == {B}, "its volume tells it to the others"
     assert _names(known, A) == [B]
     assert _names(known, B) == [A]
-    assert known.mounts(A, "kvcache") == set()
-    assert known.mounts(A, "") == {B}
+    assert known.mount(A, "kvcache") == set()
+    assert known.mount(A, "") == {B}
     assert _names(known, B) == []
 
 
 def test_a_volume_may_come_before_its_pool_and_stay_after_it() -> None:
     known = _known(_pool(B))
-    assert known.mounts(A, "kvcache") == set()
+    assert known.mount(A, "kvcache") == set()
     assert _put(known, _pool(A, existing())) == {B}
     assert known.put(A, None) == {B}
     assert _put(known, _pool(A, existing())) == {B}
@@ -165,7 +164,7 @@ BASES = [{}, NAMED, existing(), by_hand(), api(), {"tiers": {"lustre": None}}]
 @pytest.mark.parametrize("seed", range(20))
 def test_whatever_happens_everybody_concerned_is_told_and_only_what_is_now_counts(seed: int) -> None:
     chance, known = random.Random(seed), Neighbourhood()
-    now: dict[tuple[str, str], Any] = {}
+    now: dict[PoolKey, Any] = {}
     for _ in range(60):
         before = {key: known.of(key) for key in (A, B, C)}
         key = chance.choice([A, B, C])
@@ -174,14 +173,14 @@ def test_whatever_happens_everybody_concerned_is_told_and_only_what_is_now_count
         assert changed - {key} <= told
         assert key not in told
     for key in (A, B, C):
-        known.mounts(key, "")
+        known.mount(key, "")
     fresh = _known(*(_pool(key, base) for key, base in now.items() if base is not None))
     assert [known.of(key) for key in (A, B, C)] == [fresh.of(key) for key in (A, B, C)]
 
 
-def _something(chance: random.Random, known: Neighbourhood, now: Any, key: tuple[str, str]) -> set[Any]:
+def _something(chance: random.Random, known: Neighbourhood, now: Any, key: PoolKey) -> set[Any]:
     """A pool comes, changes or goes, or its volume does."""
     if chance.random() < 0.3:
-        return known.mounts(key, chance.choice(["", "given", "kvcache"]))
+        return known.mount(key, chance.choice(["", "given", "kvcache"]))
     now[key] = chance.choice([*BASES, None])
     return known.put(key, None) if now[key] is None else _put(known, _pool(key, now[key]))
