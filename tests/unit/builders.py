@@ -1,5 +1,6 @@
 """Pools, facts and live objects for tests. Changes to a base are merged as JSON merge patches (RFC 7386)."""
 
+from dataclasses import replace
 from typing import Any
 
 from kvtier.api import placement
@@ -7,6 +8,8 @@ from kvtier.api.conditions import Condition
 from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
+from kvtier.context import Context, build
+from kvtier.facts.children import children as views
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
 from kvtier.plan.lustre.write_probe import caches, probe
 from kvtier.plan.offline import manifests
@@ -99,7 +102,7 @@ def facts(
 
 def checks(**statuses: Any) -> dict[str, Condition]:
     """Every prerequisite, True but for those that are given: `checks(CapacityValid="False")`."""
-    types = run(pool(), facts())
+    types = run(context(pool()))
     assert set(statuses) <= set(types), "no such prerequisite"
     return {
         type_: Condition(
@@ -158,4 +161,14 @@ def requesting(size: str) -> dict[str, Any]:
 def observed(*children: Object, **of: Any) -> Observed:
     """These children, and `facts` (a cluster that lacks nothing when left out)."""
     known = {(child["kind"], child["metadata"]["name"]): child for child in children}
-    return Observed(of.get("facts", facts()), known)
+    return Observed(of.get("facts", facts()), known, views(known))
+
+
+def context(of: KVCachePool, *children: Object, now: str = NOW, **seen: Any) -> Context:
+    """One look at a pool with these children, and `facts` (a cluster that lacks nothing when left out).
+
+    `claim_events`, `pod_events` and `holders` are those of Observed.
+    """
+    known = {name: seen[name] for name in ("claim_events", "pod_events", "holders") if name in seen}
+    world = observed(*children, **{name: value for name, value in seen.items() if name == "facts"})
+    return build(of, replace(world, **known), now)

@@ -27,3 +27,13 @@ def filesystem(pool: KVCachePool) -> str | None:
         return None
     derived = names.filesystem(pool.namespace, pool.name) if lustre.provisioner != "Existing" else None
     return lustre.filesystem or derived
+
+
+def new_filesystem(pool: KVCachePool) -> str:
+    """The file system name that a new instance of the pool gets."""
+    return filesystem(pool) or names.filesystem(pool.namespace, pool.name)
+
+
+def volume_name(pool: KVCachePool) -> str:
+    """Name of the PersistentVolume that kvtier itself makes, which is cluster-scoped."""
+    return names.derive(pool.namespace, pool.name, "lustre")

@@ -1,7 +1,6 @@
 """Prerequisites: one pure function per file, (pool, facts) -> Condition. `run` makes them all."""
 
 from kvtier.api.conditions import Condition
-from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import (
     capacity,
     cpu_tier,
@@ -18,7 +17,7 @@ from kvtier.checks import (
     port,
     zone,
 )
-from kvtier.facts.model import Facts
+from kvtier.context import Context
 
 CHECKS = (
     gke_version.check,
@@ -38,7 +37,7 @@ CHECKS = (
 )
 
 
-def run(pool: KVCachePool, facts: Facts) -> dict[str, Condition]:
+def run(context: Context) -> dict[str, Condition]:
     """Every prerequisite's condition, by type, in a fixed order."""
-    conditions = (check(pool, facts) for check in CHECKS)
+    conditions = (check(context.pool, context.facts) for check in CHECKS)
     return {condition.type: condition for condition in conditions}

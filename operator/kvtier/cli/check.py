@@ -80,13 +80,20 @@ def check(
 
 async def _check(pools: list[KVCachePool], kubeconfig: str | None, context: str | None) -> list[_Checked]:
     from kvtier import checks
+    from kvtier.context import build
+    from kvtier.control.reconciler import utc_now
     from kvtier.facts import snapshot
+    from kvtier.facts.model import Observed
     from kvtier.kube.aio import AioClient, connect
 
     api = await connect(kubeconfig, context)
     try:
+        now = utc_now()
         found = await snapshot.read(AioClient(api), pools)
-        return [_Checked(pool, facts, list(checks.run(pool, facts).values())) for pool, facts in found]
+        return [
+            _Checked(pool, facts, list(checks.run(build(pool, Observed(facts), now)).values()))
+            for pool, facts in found
+        ]
     finally:
         await api.close()
 

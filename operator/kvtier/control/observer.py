@@ -6,6 +6,7 @@ from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.control.store import Store
 from kvtier.facts import events, references
+from kvtier.facts.children import children
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Facts, LustreFacts, Observed
@@ -24,7 +25,6 @@ class Observer:
 
     async def observe(self, pool: KVCachePool, now: str) -> Observed:
         """Everything, asked anew where the store cannot know. Raises ApiError."""
-        key = PoolKey(pool.namespace, pool.name)
         facts = Facts(
             cluster=self._store.cluster(),
             gke=await self._gke.read(pool.spec.cluster),
@@ -32,7 +32,7 @@ class Observer:
             config_maps=await references.read_config_maps(self._client, pool),
             volumes=self._store.volumes(),
         )
-        seen = await self.again(pool, Observed(facts, self._store.children(key)))
+        seen = await self.again(pool, Observed(facts))
         heard = await events.read(self._client, pool, seen, now)
         return replace(
             seen, claim_events=heard.claim_events, pod_events=heard.pod_events, holders=heard.holders
@@ -41,7 +41,8 @@ class Observer:
     async def again(self, pool: KVCachePool, seen: Observed) -> Observed:
         """`seen` with what kvtier's own writes and calls have changed since."""
         key = PoolKey(pool.namespace, pool.name)
-        fresh = replace(seen, children=self._store.children(key))
+        objects = self._store.children(key)
+        fresh = replace(seen, children=objects, views=children(objects))
         lustre, volumes = await self._ask(pool, fresh), self._store.volumes()
         filesystem = lustre.instance.filesystem if lustre and lustre.instance else ""
         neighbours = self._store.neighbours(key, filesystem)

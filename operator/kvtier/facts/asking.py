@@ -51,7 +51,7 @@ class Answer(Generic[Value]):
     """The last answer about one thing. Times are in seconds of any clock.
 
     `value` is None when the thing does not exist, and when `error` says why that is not known. `failure` is why
-    the last request failed, None if it did not.
+    the last request failed, None if it did not. `pending`: there has been no answer yet, and no failure.
 
     An outage of the API does not undo a value for an hour: else every pool's conditions would change with it.
     That a thing does not exist is never kept: what is made, and what is given up, depends on it.
@@ -61,19 +61,20 @@ class Answer(Generic[Value]):
     value: Value | None = None
     asked: float = -inf
     answered: float = -inf
+    pending: bool = True
 
     @property
     def error(self) -> str | None:
         return self.failure if self.value is None else None
 
     def succeed(self, value: Value | None, now: float) -> None:
-        self.value, self.failure = value, None
+        self.value, self.failure, self.pending = value, None, False
         self.asked = self.answered = now
 
     def fail(self, failure: str, now: float, *, final: bool) -> None:
         """`final` says that the failure is about this very thing, so that it is no outage. Logged when it is new."""
         if failure != self.failure:
             logger.warning("%s", failure)
-        self.failure, self.asked = failure, now
+        self.failure, self.asked, self.pending = failure, now, False
         if final or now >= self.answered + TRUSTED_SECONDS:
             self.value = None

@@ -11,7 +11,7 @@ from typing import Any
 
 from kvtier.api.quantities import GIB
 from kvtier.facts.asking import FRESH_SECONDS, PATIENCE_SECONDS, Answer, SingleFlight
-from kvtier.facts.model import ASKING, Counters, Instance, LustreFacts, Operation, Window
+from kvtier.facts.model import Counters, Instance, LustreFacts, Operation, Window
 from kvtier.gcp import errors, lustre
 from kvtier.gcp.errors import GoogleError, camel, tidy
 from kvtier.gcp.lustre import ENDPOINT_VARIABLE
@@ -104,13 +104,13 @@ class InstanceCache:
 
     def __init__(self, name: str, fresh_seconds: float = FRESH_SECONDS) -> None:
         self._fresh_seconds = fresh_seconds
-        self._answer: Answer[Instance] = Answer(f"{ASKING} about {name}")
+        self._answer: Answer[Instance] = Answer(f"the Lustre API is being asked about {name}")
         self._operations: dict[str, _Followed] = {}
         self.changes = 0
 
     def facts(self) -> LustreFacts:
         operations = {request: one.operation for request, one in self._operations.items()}
-        return LustreFacts(self._answer.value, self._answer.error, operations)
+        return LustreFacts(self._answer.value, self._answer.error, operations, self._answer.pending)
 
     def due(self, now: float) -> bool:
         """Whether the API should be asked: every 15 s while anything moves or fails, else seldom."""

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 
 from kvtier.api.kinds import Object
 from kvtier.api.placement import CONFIDENTIAL, ZONE
+from kvtier.facts.children import Children
 from kvtier.facts.neighbours import Neighbour
 from kvtier.facts.volumes import Volumes
 
@@ -128,26 +129,24 @@ class Operation:
     problems: tuple[str, ...] = ()
 
 
-ASKING = "the Lustre API is being asked"
-"""How the error begins before the first answer."""
-
-
 @dataclass(frozen=True)
 class LustreFacts:
     """What the Lustre API says of a pool's instance.
 
-    `instance` is None when it does not exist, or when `error` says why that cannot be told. `operations` are
-    by request id: those that the pool's status names, and those that this process has started.
+    `instance` is None when it does not exist, or when `error` says why that is not known. `operations` are by request
+    id: those that the pool's status names, and those that this process has started. `pending`: the API has not answered
+    yet since this process began, and `error` says so.
     """
 
     instance: Instance | None = None
     error: str | None = None
     operations: Mapping[str, Operation] = field(default_factory=dict)
+    pending: bool = False
 
     @property
-    def pending(self) -> bool:
-        """Whether the API has not answered yet, since this process began."""
-        return self.error is not None and self.error.startswith(ASKING)
+    def absent(self) -> bool:
+        """Whether the API says that there is no such instance."""
+        return self.instance is None and self.error is None
 
 
 @dataclass(frozen=True)
@@ -199,7 +198,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Observed:
-    """A pool's surroundings at one moment: facts, its children by (kind, name), and what happened to them.
+    """A pool's surroundings at one moment: facts, its children, and what happened to them.
 
     `claim_events` and `pod_events` are Events about the shared tier's claim and about the pool's Pods, the newest
     first; they are read only while something is awaited. `holders` are the Pods that keep a deleted claim.
@@ -207,6 +206,7 @@ class Observed:
 
     facts: Facts = Facts()
     children: Mapping[tuple[str, str], Object] = field(default_factory=dict)
+    views: Children = field(default_factory=Children)
     claim_events: tuple[Event, ...] = ()
     pod_events: tuple[Event, ...] = ()
     holders: tuple[str, ...] = ()

@@ -4,22 +4,26 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from kvtier.api import quantities
 from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
+
+VOLUME_ZONE = "topology.gke.io/zone"
+"""Node label by which volumes of the Lustre driver name their zone."""
 
 _K = TypeVar("_K")
 
 
 @dataclass(frozen=True)
 class Volume:
-    """A PersistentVolume of the Lustre driver.
+    """A PersistentVolume of the Lustre driver, or one of kvtier's that somebody has given another `driver`.
 
-    `handle` is PROJECT/ZONE/INSTANCE, `capacity` in bytes. `claim` is (namespace, name) of the claim that it
-    is reserved for, `claim_uid` that claim's identity, empty while nobody is bound to it. `message` is why it is
-    in its phase, of which Failed means that the driver could not delete it. `version` is the resourceVersion.
+    `handle` is PROJECT/ZONE/INSTANCE, `capacity` in bytes. `zone` is the one that its node affinity asks for, empty for
+    an affinity of another shape than kvtier's. `claim` is (namespace, name) of the claim that it is reserved for,
+    `claim_uid` that claim's identity, empty while nobody is bound to it. `message` is why it is in its phase, of which
+    Failed means that the driver could not delete it. `version` is the resourceVersion.
     """
 
     name: str
@@ -35,6 +39,8 @@ class Volume:
     claim_uid: str = ""
     deleting: bool = False
     message: str = ""
+    driver: str = LUSTRE_DRIVER
+    zone: str = ""
     version: str = field(default="", compare=False)
 
     @property
@@ -71,24 +77,44 @@ def _grouped(pairs: Iterable[tuple[_K, Volume]]) -> Mapping[_K, tuple[Volume, ..
 
 def volume(obj: Object) -> Volume | None:
     """What matters of a PersistentVolume; None for those of other drivers."""
-    spec, source = obj["spec"], obj["spec"].get("csi") or {}
-    if source.get("driver") != LUSTRE_DRIVER:
-        return None
-    reserved, attributes = spec.get("claimRef") or {}, source.get("volumeAttributes") or {}
+    found = any_volume(obj)
+    return found if found.driver == LUSTRE_DRIVER else None
+
+
+def any_volume(obj: Object) -> Volume:
+    """The same, whatever its driver is."""
+    metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
+    source, reserved = spec.get("csi") or {}, spec.get("claimRef") or {}
+    attributes = source.get("volumeAttributes") or {}
     named = (reserved.get("namespace", ""), reserved.get("name", ""))
     return Volume(
-        name=obj["metadata"]["name"],
-        uid=obj["metadata"].get("uid", ""),
+        name=metadata["name"],
+        uid=metadata.get("uid", ""),
         handle=source.get("volumeHandle", ""),
         filesystem=attributes.get("filesystem", ""),
         address=attributes.get("ip", ""),
         storage_class=spec.get("storageClassName", ""),
-        phase=obj.get("status", {}).get("phase", "Pending"),
+        phase=status.get("phase", "Pending"),
         capacity=quantities.parse(spec.get("capacity", {}).get("storage", "0")),
         reclaim=spec.get("persistentVolumeReclaimPolicy", ""),
         claim=named if all(named) else None,
         claim_uid=reserved.get("uid", ""),
-        deleting="deletionTimestamp" in obj["metadata"],
-        message=obj.get("status", {}).get("message", ""),
-        version=obj["metadata"].get("resourceVersion", ""),
+        deleting="deletionTimestamp" in metadata,
+        message=status.get("message", ""),
+        driver=source.get("driver", ""),
+        zone=_zone(spec.get("nodeAffinity")),
+        version=metadata.get("resourceVersion", ""),
     )
+
+
+def _zone(affinity: Any) -> str:
+    """The zone of an affinity that asks for one zone and nothing else."""
+    try:
+        (term,) = affinity["required"]["nodeSelectorTerms"]
+        (expression,) = term["matchExpressions"]
+        (zone,) = expression["values"]
+    except (KeyError, TypeError, ValueError):
+        return ""
+    alone = set(affinity) == {"required"} and set(term) == {"matchExpressions"}
+    asks = {**expression, "values": None} == {"key": VOLUME_ZONE, "operator": "In", "values": None}
+    return str(zone) if alone and asks else ""

@@ -8,6 +8,7 @@ from kvtier.api.conditions import true
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.checks import run
+from kvtier.context import build
 from kvtier.facts.model import ConfigMaps, Facts, Instance, LustreFacts, Observed
 from kvtier.plan.children import claim_name
 from kvtier.plan.lustre.identity import filesystem, instance_name, volume_name
@@ -28,7 +29,7 @@ def manifests(pool: KVCachePool) -> list[Manifest]:
     ownerReferences are left out: they need the uid of a pool that exists. So is the Job that tries the shared
     tier out: its name depends on the claim.
     """
-    checks = {type_: true(type_, Reason.ASSUMED) for type_ in run(pool, Facts())}
+    checks = {type_: true(type_, Reason.ASSUMED) for type_ in run(build(pool, Observed(), _EPOCH))}
     claim = claim_name(pool) if pool.spec.tiers.lustre else None
     parts = (
         plan_storage(pool, _with_instance(pool), checks, _EPOCH),

@@ -4,7 +4,9 @@ from kvtier.api.conditions import EVICTION_HEALTHY, READY, Condition, stamp, unk
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.checks import run
+from kvtier.context import build
 from kvtier.facts.model import Facts, Observed
+from kvtier.pace import DEFAULT, Pace
 from kvtier.plan import status
 from kvtier.plan.lustre.cloud_storage import imported, plan_transfers
 from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
@@ -20,11 +22,12 @@ from kvtier.plan.status import refresh_after
 from kvtier.plan.teardown import plan_teardown
 
 
-def plan(pool: KVCachePool, observed: Observed, now: str) -> Plan:
+def plan(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) -> Plan:
     """What to do about `pool` as the world is; `now` is the RFC 3339 time for conditions that change."""
     if pool.deleting:
         return plan_teardown(pool, observed, now)
-    checks = run(pool, observed.facts)
+    context = build(pool, observed, now, pace)
+    checks = run(context)
     nodes = plan_nodes(pool, observed, checks)
     usable = nodes_usable(nodes)
     lustre, tier = _shared_tier(pool, observed, checks, usable, now)

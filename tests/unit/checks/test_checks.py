@@ -9,13 +9,13 @@ from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
 from kvtier.facts.model import Facts, GKECluster, LustreFacts
 from kvtier.plan.gates import STORAGE, blockers
-from unit.builders import facts, joined, node, pool
+from unit.builders import context, facts, joined, node, pool
 from unit.instances import CLUSTER, api, by_hand, existing
 from unit.tables import table
 
 
 def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:
-    found = run(pool(), facts())
+    found = run(context(pool()))
     assert list(found) == [
         conditions.GKE_VERSION_SUPPORTED,
         conditions.LUSTRE_DRIVER_ENABLED,
@@ -38,7 +38,7 @@ def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:
 def test_a_pool_without_tiers_has_no_unmet_prerequisite_anywhere() -> None:
     bare = pool(tiers={"cpu": None, "lustre": None})
     odd = facts(node(bare, os_image="?", kubelet_version="?"), version="v1.2.3", lustre_driver=False)
-    assert {condition.status for condition in run(bare, odd).values()} == {"True"}
+    assert {condition.status for condition in run(context(bare, facts=odd)).values()} == {"True"}
 
 
 DENIED = "grant it roles/viewer"
@@ -67,7 +67,7 @@ BLIND = replace(
 def test_without_google_credentials_what_only_google_knows_is_unknown_and_the_rest_is_judged(
     of: KVCachePool, unseen: set[str], seen: Facts
 ) -> None:
-    found = run(of, seen)
+    found = run(context(of, facts=seen))
     told = {type_: condition.status for type_, condition in found.items()}
     quiet = {conditions.NODE_IMAGE_SUPPORTED} if not seen.cluster.nodes else set()
     assert {type_ for type_, status in told.items() if status == "Unknown"} - quiet == unseen
@@ -76,7 +76,7 @@ def test_without_google_credentials_what_only_google_knows_is_unknown_and_the_re
 
 
 def test_what_google_does_not_tell_blocks_only_a_strict_pool() -> None:
-    found = run(pool(**joined(existing(), {"cluster": CLUSTER})), BLIND)
+    found = run(context(pool(**joined(existing(), {"cluster": CLUSTER})), facts=BLIND))
     assert blockers(found, STORAGE, strict=False) == []
     assert {condition.type for condition in blockers(found, STORAGE, strict=True)} == {
         "NetworkMatched",
@@ -87,6 +87,6 @@ def test_what_google_does_not_tell_blocks_only_a_strict_pool() -> None:
 
 def test_a_false_prerequisite_always_says_why() -> None:
     bad = facts(version="v1.30.0-gke.1", lustre_driver=False, secrets={"hf": frozenset()})
-    unmet = [c for c in run(pool(), bad).values() if c.status != "True"]
+    unmet = [c for c in run(context(pool(), facts=bad)).values() if c.status != "True"]
     assert unmet
     assert all(len(condition.message) > 20 for condition in unmet)

@@ -11,7 +11,7 @@ from kvtier.checks import run
 from kvtier.facts import snapshot
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Facts, LustreFacts
-from unit.builders import document, joined, model, pool
+from unit.builders import context, document, joined, model, pool
 from unit.instances import NAME, existing, instance
 from unit.memory import MemoryClient
 
@@ -47,7 +47,7 @@ async def test_a_pool_that_exists_is_judged_by_what_it_has_become() -> None:
     status = {"tiers": [{"name": "lustre", "phase": "Bound", "capacity": "27000Gi"}]}
     client = MemoryClient(_stored({"status": status}))
     ((checked, facts),) = await _read(client, pool())
-    assert run(checked, facts)["CapacityValid"].reason == "WouldShrink"
+    assert run(context(checked, facts=facts))["CapacityValid"].reason == "WouldShrink"
 
 
 async def test_a_status_that_cannot_be_read_is_none() -> None:
@@ -59,12 +59,12 @@ async def test_a_status_that_cannot_be_read_is_none() -> None:
 async def test_pools_of_the_cluster_are_neighbours_and_were_there_first() -> None:
     client = MemoryClient(_stored(NAMED, name="first"))
     ((checked, facts),) = await _read(client, pool(**NAMED))
-    assert run(checked, facts)["FilesystemUnique"].reason == "FilesystemNameTaken"
+    assert run(context(checked, facts=facts))["FilesystemUnique"].reason == "FilesystemNameTaken"
 
 
 async def test_pools_of_one_file_are_neighbours_too() -> None:
     found = await _read(MemoryClient(), pool(**NAMED), pool(**joined(NAMED, {"metadata": {"name": "b"}})))
-    assert [run(checked, facts)["FilesystemUnique"].reason for checked, facts in found] == [
+    assert [run(context(checked, facts=facts))["FilesystemUnique"].reason for checked, facts in found] == [
         "FilesystemNameTaken",
         "Unique",
     ], "b comes before chat"
@@ -77,7 +77,7 @@ async def test_the_volume_of_an_existing_instance_is_seen(claim: tuple[str, str]
     ((checked, facts),) = await _read(client, pool(**joined(existing(), NODES)))
     assert facts.lustre == instance(filesystem="kvcache")
     reason = "ForeignVolume" if claim[0] == "x" else "FilesystemNameTaken"
-    assert run(checked, facts)["FilesystemUnique"].reason == reason
+    assert run(context(checked, facts=facts))["FilesystemUnique"].reason == reason
 
 
 def _volume(filesystem: str, namespace: str, name: str) -> dict[str, Any]:

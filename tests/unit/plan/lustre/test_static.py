@@ -169,7 +169,7 @@ ASKED = "the Lustre API is being asked about an instance"
 @table("changes", {"an existing instance": existing(), "given by hand": by_hand(), "kvtier's own": api()})
 def test_the_first_answer_is_waited_for(changes: dict[str, Any]) -> None:
     tier = Tier(pool(**changes))
-    tier.error = ASKED
+    tier.error, tier.pending = ASKED, True
     tier.at()
     assert (tier.kinds(), tier.calls) == ([], [])
     assert (tier.told, tier.tier.phase) == (("False", "Waiting"), "Waiting")
@@ -179,7 +179,7 @@ def test_the_first_answer_is_waited_for(changes: dict[str, Any]) -> None:
 def test_a_process_that_has_just_begun_says_nothing_new(changes: dict[str, Any]) -> None:
     tier = bound(pool(**changes))
     before = tier.pool.status
-    tier.error = ASKED
+    tier.error, tier.pending = ASKED, True
     tier.at()
     assert tier.pool.status == before
 

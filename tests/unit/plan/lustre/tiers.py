@@ -13,7 +13,7 @@ from kvtier.plan.lustre.instance import create_body
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Call, Manifest, Part, Plan
 from kvtier.plan.teardown import plan_teardown
-from unit.builders import NETWORK, NOW, checks, facts, live, merged, observed, pool, with_status
+from unit.builders import NETWORK, NOW, checks, context, facts, live, merged, observed, pool, with_status
 from unit.instances import UNSEEN, api
 from unit.instances import instance as shared
 
@@ -47,6 +47,7 @@ class Tier:
         self.pool = of or pool(**api())
         self.instance = instance
         self.error: str | None = None
+        self.pending = False
         self.answers: dict[str, Operation] = {}
         self.objects: dict[tuple[str, str], Any] = {}
         self.statuses: dict[str, Any] = {}
@@ -86,7 +87,7 @@ class Tier:
 
     def world(self) -> Observed:
         error = self.error
-        lustre = LustreFacts(None if error else self.instance, error, dict(self.answers))
+        lustre = LustreFacts(None if error else self.instance, error, dict(self.answers), self.pending)
         volumes = [volume(one) for one in self._volumes()]
         known = Volumes({one.name: one for one in volumes if one})
         return observed(*self.objects.values(), facts=replace(facts(), lustre=lustre, volumes=known))
@@ -143,7 +144,7 @@ class Tier:
         return [call.verb for call in self.calls]
 
     def _checks(self) -> Any:
-        return checks(**self.statuses) if self.statuses else run(self.pool, facts())
+        return checks(**self.statuses) if self.statuses else run(context(self.pool))
 
     def _volumes(self) -> list[Any]:
         mine = [obj for (kind, _), obj in self.objects.items() if kind == "PersistentVolume"]

@@ -1,0 +1,50 @@
+"""Which Lustre instance is a pool's, after what is live."""
+
+from kvtier.api import identity, names
+from kvtier.api.names import LUSTRE_DRIVER
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.facts.children import Children
+from kvtier.facts.volumes import Volumes
+
+
+def instance_name(pool: KVCachePool, children: Children, volumes: Volumes) -> str | None:
+    """projects/P/locations/ZONE/instances/ID, None where it cannot be known.
+
+    The driver names an instance after the uid of its claim, in the project of the cluster; the volume of a bound claim
+    names the instance itself. Once claim or tier are gone, kvtier's own volume or the status name it.
+    """
+    lustre, cluster = pool.spec.tiers.lustre, pool.spec.cluster
+    if lustre is None:
+        return _recorded(pool, children)
+    if lustre.provisioner != "CSI":
+        return identity.instance(pool)
+    claim = children.claim(names.claim(pool.name))
+    if claim is None:
+        return _outlived(pool, children, volumes)
+    volume = volumes.by_name.get(claim.volume)
+    if volume and volume.instance:
+        return volume.instance
+    project = cluster.project if cluster else ""
+    return (
+        f"projects/{project}/locations/{lustre.zone}/instances/pvc-{claim.uid}"
+        if project and claim.uid
+        else None
+    )
+
+
+def _outlived(pool: KVCachePool, children: Children, volumes: Volumes) -> str | None:
+    """The instance of a claim of the driver's that is gone: of interest to a teardown.
+
+    A namespace that is deleted may lose the claim before the pool, which must not have forgotten the instance by then.
+    It is remembered for as long as its volume is there.
+    """
+    name = _recorded(pool, children)
+    reserved = volumes.by_claim.get((pool.namespace, names.claim(pool.name)), ())
+    return name if pool.deleting or any(volume.instance == name for volume in reserved) else None
+
+
+def _recorded(pool: KVCachePool, children: Children) -> str | None:
+    own = children.volume(identity.volume_name(pool))
+    if own and own.volume and own.volume.driver == LUSTRE_DRIVER:
+        return own.volume.instance or None
+    return next((tier.instance for tier in pool.status.tiers if tier.name == "lustre"), None)
