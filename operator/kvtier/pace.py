@@ -15,8 +15,7 @@ class Pace:
     `waiting`: what lacks something that may take long. `missing`: a Secret or ConfigMap that is not there. `pods`: Pods
     that do not start. `young`: how old something must be before its Events are read. `probe`: a write probe that runs;
     `probe_retry`: from one that failed to the next. `first_retry`, `last_retry`: a failed operation of the Lustre API,
-    doubling. `fresh`: how long an answer of Google's APIs stands that shows nothing moving. `patience`: how long their
-    answer is waited for, before the next look takes it.
+    doubling. `fresh`: how long an answer of Google's APIs stands that shows nothing moving.
     """
 
     moving: float = 15.0
@@ -30,12 +29,10 @@ class Pace:
     first_retry: float = 60.0
     last_retry: float = 1800.0
     fresh: float = 240.0
-    patience: float = 2.0
 
     def times(self, factor: float) -> "Pace":
-        """The same with every wait multiplied, but for `patience`, which the network decides about."""
-        scaled = {one.name: getattr(self, one.name) * factor for one in fields(self)}
-        return Pace(**{**scaled, "patience": self.patience})
+        """The same with every wait multiplied."""
+        return Pace(**{one.name: getattr(self, one.name) * factor for one in fields(self)})
 
 
 DEFAULT = Pace()

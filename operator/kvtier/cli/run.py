@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from dataclasses import replace
 
 import click
 
@@ -24,6 +25,10 @@ from kvtier.cli.common import CONTEXT, KUBECONFIG, refuse
     "--google-seconds", default=240.0, show_default=True, type=click.FloatRange(min=0.1),
     help="How long an answer of the GKE and Lustre APIs stands before they are asked again.",
 )  # fmt: skip
+@click.option(
+    "--pace", default=1.0, hidden=True, type=click.FloatRange(min=0.001),
+    help="Multiply every poll and back-off, for tests.",
+)  # fmt: skip
 @click.option("--liveness", metavar="URL", help="Serve liveness here, such as http://0.0.0.0:8080/healthz.")
 @click.option("-v", "--verbose", is_flag=True, help="Log every event.")
 @KUBECONFIG
@@ -33,6 +38,7 @@ def run(
     workers: int,
     resync_seconds: float,
     google_seconds: float,
+    pace: float,
     liveness: str | None,
     verbose: bool,
     kubeconfig: str | None,
@@ -44,10 +50,12 @@ def run(
     """
     from kvtier.control.operator import LeadershipLostError, Options, operate
     from kvtier.kube.client import ApiError
+    from kvtier.pace import DEFAULT
 
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(levelname)-7s %(name)s: %(message)s")
     logging.getLogger("kopf.objects").setLevel(logging.INFO if verbose else logging.WARNING)
-    options = Options(lease_namespace, workers, resync_seconds, google_seconds, liveness, kubeconfig, context)
+    chosen = replace(DEFAULT, fresh=google_seconds).times(pace)
+    options = Options(lease_namespace, workers, resync_seconds, chosen, liveness, kubeconfig, context)
     try:
         asyncio.run(operate(options))
     except ApiError as error:

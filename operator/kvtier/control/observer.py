@@ -11,17 +11,21 @@ from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Facts, LustreFacts, Observed
 from kvtier.kube.client import KubeClient
+from kvtier.pace import Pace
 from kvtier.plan.lustre.identity import instance_name
 
 
 class Observer:
     """Puts together what the planner looks at."""
 
-    def __init__(self, client: KubeClient, store: Store, gke: GKEReader, lustre: LustreReader) -> None:
+    def __init__(
+        self, client: KubeClient, store: Store, gke: GKEReader, lustre: LustreReader, pace: Pace
+    ) -> None:
         self._client = client
         self._store = store
         self._gke = gke
         self._lustre = lustre
+        self._pace = pace
 
     async def observe(self, pool: KVCachePool, now: str) -> Observed:
         """Everything, asked anew where the store cannot know. Raises ApiError."""
@@ -33,7 +37,7 @@ class Observer:
             volumes=self._store.volumes(),
         )
         seen = await self.again(pool, Observed(facts))
-        heard = await events.read(self._client, pool, seen, now)
+        heard = await events.read(self._client, pool, seen.views, now, self._pace)
         return replace(
             seen, claim_events=heard.claim_events, pod_events=heard.pod_events, holders=heard.holders
         )

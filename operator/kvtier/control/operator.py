@@ -23,6 +23,7 @@ from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.kube.aio import AioClient, connect
 from kvtier.kube.client import ApiError
+from kvtier.pace import DEFAULT, Pace
 
 logger = logging.getLogger(__name__)
 
@@ -35,13 +36,13 @@ _GC_THRESHOLDS = (50_000, 20, 50)
 class Options:
     """How to run. `lease_namespace` holds the Lease that replicas compete for.
 
-    `google_seconds` is how long an answer of Google's APIs stands.
+    `pace` is how often it looks at what no watch tells it.
     """
 
     lease_namespace: str
     workers: int = 8
     resync_seconds: float = 300.0
-    google_seconds: float = 240.0
+    pace: Pace = DEFAULT
     liveness: str | None = None
     kubeconfig: str | None = None
     context: str | None = None
@@ -69,9 +70,9 @@ class Operator:
         self._options = options
         self._store = Store()
         self._queue: WorkQueue[PoolKey] = WorkQueue()
-        gke = GKEReader(fresh_seconds=options.google_seconds)
-        lustre = LustreReader(fresh_seconds=options.google_seconds)
-        self._reconciler = Reconciler(client, self._store, gke, lustre)
+        gke = GKEReader(pace=options.pace)
+        lustre = LustreReader(pace=options.pace)
+        self._reconciler = Reconciler(client, self._store, gke, lustre, options.pace)
         self._unverified: set[PoolKey] = set()
         self._all_verified = asyncio.Event()
         self._started = time.monotonic()

@@ -21,6 +21,7 @@ from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
 from kvtier.kube.client import KubeClient
+from kvtier.pace import DEFAULT, Pace
 from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
@@ -39,14 +40,15 @@ class Reconciler:
         store: Store,
         gke: GKEReader,
         lustre: LustreReader,
-        clock: Callable[[], str] | None = None,
+        pace: Pace = DEFAULT,
     ) -> None:
         self._client = client
         self._store = store
-        self._observer = Observer(client, store, gke, lustre)
+        self._observer = Observer(client, store, gke, lustre, pace)
         self._applier = Applier(client, store)
         self._caller = LustreCaller(lustre)
-        self._clock = clock or utc_now
+        self._pace = pace
+        self.clock: Callable[[], str] = utc_now
 
     async def reconcile(self, key: PoolKey) -> float | None:
         """Seconds after which to look again without an event, or None. Raises ApiError to be called again."""
@@ -64,9 +66,9 @@ class Reconciler:
         return await self._reconcile(pool, raw)
 
     async def _reconcile(self, pool: KVCachePool, raw: Object) -> float | None:
-        now = self._clock()
+        now = self.clock()
         observed = await self._observer.observe(pool, now)
-        wanted = plan(pool, observed, now)
+        wanted = plan(pool, observed, now, self._pace)
         if wanted.finalizer:
             await self._hold(pool, raw)
         refused = await self._applier.carry_out(wanted, pool.namespace, observed.children)
@@ -91,7 +93,7 @@ class Reconciler:
         children = self._store.children(PoolKey(pool.namespace, pool.name))
         if children == observed.children and not called:
             return wanted
-        return plan(pool, await self._observer.again(pool, observed), now)
+        return plan(pool, await self._observer.again(pool, observed), now, self._pace)
 
     async def _hold(self, pool: KVCachePool, raw: Object) -> None:
         if not _held(raw) and not pool.deleting:
@@ -132,7 +134,7 @@ class Reconciler:
         condition = false(
             READY, Reason.INVALID_SPEC, f"{where}: {problem['msg']}; nothing is changed until it is corrected"
         )
-        now = self._clock()
+        now = self.clock()
         status = PoolStatus(
             observed_generation=pool.generation,
             phase="Blocked",

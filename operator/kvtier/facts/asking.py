@@ -9,9 +9,6 @@ from typing import Any, Generic, TypeVar
 
 logger = logging.getLogger(__name__)
 
-FRESH_SECONDS = 240.0
-"""How long an answer is used before the API is asked again."""
-
 PATIENCE_SECONDS = 2.0
 """How long one look at a pool waits for an answer before it leaves that to the next look."""
 

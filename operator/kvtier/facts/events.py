@@ -5,12 +5,14 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
 
-from kvtier.api import quantities
 from kvtier.api.kinds import EVENT, POD, Object, Resource
 from kvtier.api.names import LABEL_POOL, label_value
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Event, Observed
+from kvtier.facts.children import Children, Claim, Deployment, Job
+from kvtier.facts.model import Event
 from kvtier.kube.client import ApiError, KubeClient
+from kvtier.pace import Pace
 
 _COMBINED = "(combined from similar events): "
 """How client-go (tools/record/events_cache.go) marks an Event that stands for several messages."""
@@ -77,6 +79,9 @@ def _joined(one: Event, other: Event) -> Event:
     return replace(newer, first=min(firsts, key=time, default=""), count=one.count + other.count)
 
 
+Workload = Deployment | Job
+"""What makes Pods."""
+
 NO_SCALE_UP = "NotTriggerScaleUp"
 """The autoscaler knows no node pool whose growth would help (kubernetes/autoscaler, eventing_scale_up_processor)."""
 
@@ -93,7 +98,7 @@ def owner(event: Object, owners: Iterable[str]) -> str | None:
 
 
 def standing(
-    events: Iterable[Object], owners: Mapping[str, Object], pods: list[Object] | None
+    events: Iterable[Object], owners: Mapping[str, Workload], pods: list[Object] | None
 ) -> list[Object]:
     """Those whose Pod is still there and has not got past them; all, where Pods may not be listed."""
     if pods is None:
@@ -109,11 +114,12 @@ def uses(pod: Object, claim: str) -> bool:
     return bool(pod["spec"].get("nodeName")) and claim in named
 
 
-def _stands(event: Object, owners: Mapping[str, Object], pods: Mapping[str, Object]) -> bool:
+def _stands(event: Object, owners: Mapping[str, Workload], pods: Mapping[str, Object]) -> bool:
     told = news(event)
     pod = pods.get(told.name)
     if pod is None:
-        return not _labelled(owners[owner(event, owners) or ""])
+        # Only of Pods that carry the pool's label can be said that one which was not listed is gone.
+        return not owners[owner(event, owners) or ""].labelled
     if told.reason in (*UNSCHEDULABLE, NO_SCALE_UP):
         return not pod["spec"].get("nodeName")
     if told.reason in _MOUNTS:
@@ -125,19 +131,11 @@ def _started(pod: Object) -> bool:
     return bool((pod.get("status") or {}).get("phase", "Pending") != "Pending")
 
 
-def _labelled(made_by: Object) -> bool:
-    """Whether its Pods carry the pool's label, so that one that was not listed is gone."""
-    labels = made_by["spec"].get("template", {}).get("metadata", {}).get("labels") or {}
-    return LABEL_POOL in labels
-
-
 def _ready(pod: Object) -> bool:
     conditions = (pod.get("status") or {}).get("conditions") or []
     return any(one["type"] == "Ready" and one["status"] == "True" for one in conditions)
 
 
-_CLAIM_SECONDS = 5.0
-_PODS_SECONDS = 15.0
 _MOST_NEWS = 30
 _MOST_HOLDERS = 20
 
@@ -151,53 +149,36 @@ class Heard:
     holders: tuple[str, ...] = ()
 
 
-async def read(client: KubeClient, pool: KVCachePool, seen: Observed, now: str) -> Heard:
-    """The news that `seen` leaves open. Raises ApiError, but not where kvtier may not list them."""
-    claim = next((obj for (kind, _), obj in seen.children.items() if kind == "PersistentVolumeClaim"), None)
+async def read(client: KubeClient, pool: KVCachePool, children: Children, now: str, pace: Pace) -> Heard:
+    """The Events that say more of `children`. Raises ApiError, but not where kvtier may not list them."""
+    claim = next(iter(children.claims), None)
     reader = _Reader(client, pool)
     return Heard(
-        claim_events=await reader.of_claim(claim) if claim and _waits(claim, now) else (),
-        pod_events=() if pool.deleting else await reader.of_pods(_unready(seen, now)),
-        holders=await reader.holders(claim) if claim and "deletionTimestamp" in claim["metadata"] else (),
+        claim_events=await reader.of_claim(claim) if claim and _waits(claim, now, pace) else (),
+        pod_events=() if pool.deleting else await reader.of_pods(_unready(children, now, pace)),
+        holders=await reader.holders(claim) if claim and claim.deleting else (),
     )
 
 
-def _waits(claim: Object, now: str) -> bool:
+def _waits(claim: Claim, now: str, pace: Pace) -> bool:
     """Whether a claim is not bound, or grows, and not only just."""
-    status, spec = claim.get("status", {}), claim["spec"]
-    if status.get("phase") != "Bound":
-        return _older(claim, _CLAIM_SECONDS, now)
-    has, wants = status.get("capacity") or {}, spec.get("resources", {}).get("requests") or {}
-    return _size(wants) > _size(has)
+    if claim.phase != "Bound":
+        return _older(claim, pace.young, now)
+    return claim.requested > claim.capacity
 
 
-def _size(resources: Object) -> int:
-    return quantities.parse(resources.get("storage") or "0")
-
-
-def _unready(seen: Observed, now: str) -> dict[str, Object]:
+def _unready(children: Children, now: str, pace: Pace) -> dict[str, Workload]:
     """Deployments and Jobs that have been waiting for Pods for a while, by name."""
-    late = {"Deployment": _lacks_pods, "Job": _unfinished}
-    return {
-        name: obj
-        for (kind, name), obj in seen.children.items()
-        if kind in late and late[kind](obj) and _older(obj, _PODS_SECONDS, now)
-    }
+    lacking = [
+        one for one in children.deployments if one.ready < (1 if one.replicas is None else one.replicas)
+    ]
+    running = [one for one in children.jobs if one.end is None]
+    waiting: list[Workload] = [*lacking, *running]
+    return {one.name: one for one in waiting if _older(one, pace.moving, now)}
 
 
-def _lacks_pods(deployment: Object) -> bool:
-    wanted = deployment["spec"].get("replicas", 1)
-    return bool((deployment.get("status", {}).get("readyReplicas") or 0) < wanted)
-
-
-def _unfinished(job: Object) -> bool:
-    conditions = job.get("status", {}).get("conditions") or []
-    return not any(c["type"] in ("Complete", "Failed") and c["status"] == "True" for c in conditions)
-
-
-def _older(obj: Object, seconds: float, now: str) -> bool:
-    created = obj["metadata"].get("creationTimestamp")
-    return not created or (time(now) - time(created)).total_seconds() >= seconds
+def _older(child: Claim | Workload, seconds: float, now: str) -> bool:
+    return not child.created or elapsed(child.created, now) >= seconds
 
 
 class _Reader:
@@ -207,13 +188,12 @@ class _Reader:
         self._client = client
         self._pool = pool
 
-    async def of_claim(self, claim: Object) -> tuple[Event, ...]:
-        uid = claim["metadata"].get("uid", "")
-        events = await self._list(EVENT, fields=f"involvedObject.uid={uid}")
-        about = [event for event in events or () if concerns(event, "PersistentVolumeClaim", uid)]
+    async def of_claim(self, claim: Claim) -> tuple[Event, ...]:
+        events = await self._list(EVENT, fields=f"involvedObject.uid={claim.uid}")
+        about = [event for event in events or () if concerns(event, "PersistentVolumeClaim", claim.uid)]
         return newest_first(about, _MOST_NEWS)
 
-    async def of_pods(self, owners: dict[str, Object]) -> tuple[Event, ...]:
+    async def of_pods(self, owners: Mapping[str, Workload]) -> tuple[Event, ...]:
         """What keeps the Pods of Deployments and Jobs from starting."""
         if not owners:
             return ()
@@ -226,12 +206,12 @@ class _Reader:
         pods = await self._list(POD, selector=f"{LABEL_POOL}={label_value(self._pool.name)}")
         return newest_first(standing(events, owners, pods), _MOST_NEWS)
 
-    async def holders(self, claim: Object) -> tuple[str, ...]:
+    async def holders(self, claim: Claim) -> tuple[str, ...]:
         pods = await self._list(POD) or []
-        using = [pod["metadata"]["name"] for pod in pods if uses(pod, claim["metadata"]["name"])]
+        using = [pod["metadata"]["name"] for pod in pods if uses(pod, claim.name)]
         return tuple(sorted(using)[:_MOST_HOLDERS])
 
-    async def _of_pods(self, owners: dict[str, Object], which: str) -> list[Object]:
+    async def _of_pods(self, owners: Mapping[str, Workload], which: str) -> list[Object]:
         events = await self._list(EVENT, fields=f"involvedObject.kind=Pod,{which}")
         return [one for one in events or () if concerns(one, "Pod") and owner(one, owners)]
 

@@ -4,11 +4,10 @@ import time
 from collections.abc import Callable
 
 from kvtier.api.v1alpha1 import Cluster
-from kvtier.facts.asking import FRESH_SECONDS, PATIENCE_SECONDS, Answer, SingleFlight
+from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
 from kvtier.facts.model import GKECluster
 from kvtier.gcp import container, errors
-
-_RETRY_SECONDS = 60.0
+from kvtier.pace import DEFAULT, Pace
 
 _FINAL = (400, 403, 404)
 """Answers of the API about this cluster; everything else may have to do with the moment."""
@@ -25,10 +24,10 @@ class GKEReader:
         self,
         clock: Callable[[], float] = time.monotonic,
         patience: float = PATIENCE_SECONDS,
-        fresh_seconds: float = FRESH_SECONDS,
+        pace: Pace = DEFAULT,
     ) -> None:
         self._clock = clock
-        self._fresh_seconds = fresh_seconds
+        self._pace = pace
         self.patience = patience
         self._answers: dict[Cluster, Answer[GKECluster]] = {}
         self._requests = SingleFlight(self._request)
@@ -45,7 +44,7 @@ class GKEReader:
         return answer.value or GKECluster(error=answer.error)
 
     def _is_due(self, answer: Answer[GKECluster]) -> bool:
-        return self._clock() >= answer.asked + (_RETRY_SECONDS if answer.failure else self._fresh_seconds)
+        return self._clock() >= answer.asked + (self._pace.waiting if answer.failure else self._pace.fresh)
 
     async def _request(self, cluster: Cluster) -> None:
         try:

@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from kvtier.api.quantities import GIB
-from kvtier.facts.asking import FRESH_SECONDS, PATIENCE_SECONDS, Answer, SingleFlight
+from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
 from kvtier.facts.model import Counters, Instance, LustreFacts, Operation, Window
 from kvtier.gcp import errors, lustre
 from kvtier.gcp.errors import GoogleError, camel, tidy
 from kvtier.gcp.lustre import ENDPOINT_VARIABLE
+from kvtier.pace import DEFAULT, Pace
 
 _NONE: Mapping[str, str] = MappingProxyType({})
 
@@ -33,10 +34,10 @@ class LustreReader:
         self,
         clock: Callable[[], float] = time.monotonic,
         patience: float | None = PATIENCE_SECONDS,
-        fresh_seconds: float = FRESH_SECONDS,
+        pace: Pace = DEFAULT,
     ) -> None:
         self._clock = clock
-        self._fresh_seconds = fresh_seconds
+        self._pace = pace
         self.patience = patience
         self._caches: dict[str, InstanceCache] = {}
         self._requests = SingleFlight(self._request)
@@ -63,7 +64,7 @@ class LustreReader:
         return self._cache(instance).operation(request, self._clock())
 
     def _cache(self, instance: str) -> "InstanceCache":
-        return self._caches.setdefault(instance, InstanceCache(instance, self._fresh_seconds))
+        return self._caches.setdefault(instance, InstanceCache(instance, self._pace))
 
     async def _request(self, instance: str) -> None:
         """Operations, then the instance; once more if anything has changed meanwhile."""
@@ -79,7 +80,6 @@ class LustreReader:
                 cache.succeed(found, polled, self._clock())
 
 
-_SOON_SECONDS = 15.0
 _KEPT_SECONDS = 3600.0
 _MOST_OPERATIONS = 32
 """Of operations that are over; the API forgets request ids after an hour as well."""
@@ -102,8 +102,8 @@ class InstanceCache:
     Times are in seconds of any clock. `changes` counts what makes an answer that is under way outdated.
     """
 
-    def __init__(self, name: str, fresh_seconds: float = FRESH_SECONDS) -> None:
-        self._fresh_seconds = fresh_seconds
+    def __init__(self, name: str, pace: Pace = DEFAULT) -> None:
+        self._pace = pace
         self._answer: Answer[Instance] = Answer(f"the Lustre API is being asked about {name}")
         self._operations: dict[str, _Followed] = {}
         self.changes = 0
@@ -114,8 +114,7 @@ class InstanceCache:
 
     def due(self, now: float) -> bool:
         """Whether the API should be asked: every 15 s while anything moves or fails, else seldom."""
-        soon = min(_SOON_SECONDS, self._fresh_seconds)
-        return now >= self._answer.asked + (self._fresh_seconds if self._is_settled() else soon)
+        return now >= self._answer.asked + (self._pace.fresh if self._is_settled() else self._pace.moving)
 
     def follow(self, operations: Mapping[str, str], now: float) -> None:
         """Somebody wants to know these operations: names by request id, empty for a name that is not known."""

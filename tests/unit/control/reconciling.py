@@ -25,7 +25,8 @@ class Cluster:
         self.store.put("CSIDriver", {"metadata": {"name": LUSTRE_DRIVER}})
         for obj in objects:
             self.store.put(obj["kind"], obj)
-        self._reconciler = Reconciler(self.client, self.store, GKEReader(), LustreReader(), clock=lambda: NOW)
+        self._reconciler = Reconciler(self.client, self.store, GKEReader(), LustreReader())
+        self._reconciler.clock = lambda: NOW
 
     async def reconcile(self) -> float | None:
         return await self._reconciler.reconcile(KEY)

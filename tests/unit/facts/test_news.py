@@ -7,6 +7,7 @@ import pytest
 from kvtier.api.kinds import Resource
 from kvtier.facts.events import Heard, read
 from kvtier.kube.client import ApiError, KubeClient
+from kvtier.pace import DEFAULT
 from unit.builders import NOW, claim, deleted, deployment, live, merged, observed, pool, requesting
 from unit.tables import table
 
@@ -43,7 +44,7 @@ class _Cluster:
 
 
 async def _read(cluster: _Cluster, *children: Any) -> Heard:
-    return await read(cast(KubeClient, cluster), POOL, observed(*children), NOW)
+    return await read(cast(KubeClient, cluster), POOL, observed(*children).views, NOW, DEFAULT)
 
 
 def _event(reason: str, message: str = "why", kind: str = "Pod", name: str = f"{ENGINE}-a-b") -> Any:
@@ -100,7 +101,7 @@ async def test_asks_for(children: list[Any], asked: list[str]) -> None:
 
 async def test_of_a_pool_that_goes_only_the_claim_is_heard() -> None:
     cluster = _Cluster()
-    await read(cast(KubeClient, cluster), deleted(), observed(WAITING, STARTING), NOW)
+    await read(cast(KubeClient, cluster), deleted(), observed(WAITING, STARTING).views, NOW, DEFAULT)
     assert cluster.asked == [CLAIM_NEWS]
 
 
