@@ -52,7 +52,8 @@ class ModelView:
 class LustreView:
     """The shared tier: what the spec asks for, what there is of it, and what the Lustre API says.
 
-    `claim` and `volume` are the pool's own, live; `volumes` are those of the cluster that are reserved for the claim.
+    `class_name` names its StorageClass, None unless the CSI driver makes the instance. `claim` and `volume` are the
+    pool's own, live; `volumes` are those of the cluster that are reserved for the claim.
     `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` and
     `operations` are what was reported last.
     """
@@ -60,6 +61,7 @@ class LustreView:
     spec: LustreTier | None
     claim_name: str
     volume_name: str
+    class_name: str | None = None
     claim: Claim | None = None
     volume: PersistentVolume | None = None
     volumes: tuple[Volume, ...] = ()
@@ -69,6 +71,17 @@ class LustreView:
     holders: tuple[str, ...] = ()
     status: TierStatus | None = None
     operations: tuple[OperationStatus, ...] = ()
+
+    @property
+    def bound_claim(self) -> Claim | None:
+        """The claim once it is bound, and is the one that the spec describes."""
+        claim = self.claim
+        if self.spec is None or claim is None or not claim.bound:
+            return None
+        described = (
+            claim.storage_class == self.class_name if self.class_name else claim.volume == self.volume_name
+        )
+        return claim if described else None
 
     @property
     def instance(self) -> Instance | None:
@@ -130,10 +143,12 @@ def build(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT)
 
 def _lustre(pool: KVCachePool, observed: Observed) -> LustreView:
     claim, volume = names.claim(pool.name), identity.volume_name(pool)
+    spec = pool.spec.tiers.lustre
     return LustreView(
-        spec=pool.spec.tiers.lustre,
+        spec=spec,
         claim_name=claim,
         volume_name=volume,
+        class_name=identity.storage_class_name(pool, spec) if spec and spec.provisioner == "CSI" else None,
         claim=observed.views.claim(claim),
         volume=observed.views.volume(volume),
         volumes=observed.facts.volumes.by_claim.get((pool.namespace, claim), ()),

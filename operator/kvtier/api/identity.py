@@ -1,7 +1,9 @@
 """What a pool's spec alone tells of its Lustre instance and its file system."""
 
+from typing import Any
+
 from kvtier.api import names
-from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 
 
 def instance_id(pool: KVCachePool) -> str:
@@ -37,3 +39,22 @@ def new_filesystem(pool: KVCachePool) -> str:
 def volume_name(pool: KVCachePool) -> str:
     """Name of the PersistentVolume that kvtier itself makes, which is cluster-scoped."""
     return names.derive(pool.namespace, pool.name, "lustre")
+
+
+def storage_class_name(pool: KVCachePool, lustre: LustreTier) -> str:
+    """Name of the StorageClass of a pool whose instance the CSI driver makes, which is cluster-scoped.
+
+    Other parameters make another name, because Kubernetes lets nobody change those of a class.
+    """
+    parameters = storage_class_parameters(pool, lustre).values()
+    return names.derive(pool.namespace, pool.name, names.digest(*parameters, length=4))
+
+
+def storage_class_parameters(pool: KVCachePool, lustre: LustreTier) -> dict[str, Any]:
+    """What the driver is told of a new instance, in the order in which the name of the class is made of it."""
+    return {
+        "throughput": str(lustre.throughput_per_tib),
+        "network": str(lustre.network),
+        "filesystem": new_filesystem(pool),
+        "zone": lustre.located,
+    }

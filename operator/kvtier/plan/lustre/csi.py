@@ -1,10 +1,9 @@
 """Volumes that have outlived their claim are bound again, so that a pool that comes back finds its data."""
 
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from kvtier.api import names
 from kvtier.api.conditions import STORAGE_READY, Condition, false
-from kvtier.api.identity import instance_id
+from kvtier.api.identity import instance_id, storage_class_name, storage_class_parameters
 from kvtier.api.kinds import Object
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
@@ -15,7 +14,7 @@ from kvtier.plan.children import child, claim_name
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.gates import STORAGE, blockers
 from kvtier.plan.lustre import claims, provisioning, resize
-from kvtier.plan.lustre.identity import filesystem, instance_name
+from kvtier.plan.lustre.identity import instance_name
 from kvtier.plan.lustre.instance import verdict
 from kvtier.plan.lustre.provisioning import attempts, prospect, replaced_because
 from kvtier.plan.model import Checks, Manifest, Part, Ref
@@ -241,31 +240,15 @@ def plan_csi(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: 
     return _reported(pool, lustre, () if refused else writes, observed, now)
 
 
-def storage_class_name(pool: KVCachePool, lustre: LustreTier) -> str:
-    """Tells the class's parameters apart, because Kubernetes lets none of them change."""
-    return names.derive(
-        pool.namespace, pool.name, names.digest(*_parameters(pool, lustre).values(), length=4)
-    )
-
-
 def _storage_class(pool: KVCachePool, lustre: LustreTier) -> Manifest:
     return child(
         "storageclass",
         pool,
         storage_class_name(pool, lustre),
-        **_parameters(pool, lustre),
+        **storage_class_parameters(pool, lustre),
         instance_labels=f"kvtier-pool={instance_id(pool)}",
         description=f"KV cache of {pool.namespace}/{pool.name}, made by kvtier",
     )
-
-
-def _parameters(pool: KVCachePool, lustre: LustreTier) -> dict[str, Any]:
-    return {
-        "throughput": str(lustre.throughput_per_tib),
-        "network": str(lustre.network),
-        "filesystem": filesystem(pool),
-        "zone": lustre.located,
-    }
 
 
 def _claim(pool: KVCachePool, class_name: str, request: int, kept: Reservation) -> Manifest:

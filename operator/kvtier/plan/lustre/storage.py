@@ -3,12 +3,13 @@
 from dataclasses import replace
 
 from kvtier.api import quantities
+from kvtier.api.identity import storage_class_name
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
 from kvtier.data.lustre_limits import DYNAMIC, tiers
 from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name
 from kvtier.plan.lustre import claims
-from kvtier.plan.lustre.csi import plan_csi, storage_class_name
+from kvtier.plan.lustre.csi import plan_csi
 from kvtier.plan.lustre.delete import plan_removed
 from kvtier.plan.lustre.identity import volume_name
 from kvtier.plan.lustre.volume import plan_static

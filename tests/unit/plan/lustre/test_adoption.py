@@ -3,10 +3,11 @@
 from dataclasses import replace
 from typing import Any
 
+from kvtier.api.identity import storage_class_name
 from kvtier.facts.model import Observed
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan.children import claim_name
-from kvtier.plan.lustre.csi import plan_csi, storage_class_name
+from kvtier.plan.lustre.csi import plan_csi
 from kvtier.plan.model import Part
 from unit.builders import NOW, checks, claim, facts, observed, pool
 from unit.tables import table

@@ -5,10 +5,10 @@ from typing import Any
 
 import pytest
 
+from kvtier.api.identity import storage_class_name
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Event, LustreFacts, Observed
 from kvtier.facts.volumes import Volume, Volumes
-from kvtier.plan.lustre.csi import storage_class_name
 from kvtier.plan.lustre.provisioning import prospect, replaced_because
 from unit.builders import NOW, claim, pool, requesting
 from unit.plan.lustre.hearing import hearing, instance, pending, refused, said
