@@ -68,7 +68,9 @@ def _serve(real: Worker, of: KVCachePool, tiers: list[str], unbound: bool = Fals
 @table("of", samples())
 def test_a_sample(real: Worker, of: KVCachePool) -> None:
     """Of the version that it names, and of the other, whose flags are the same."""
-    _serve(real, of, [name for name in of.spec.tiers.names() if name != "cloudStorage"])
+    _serve(
+        real, of, list(of.spec.tiers.model_dump(by_alias=True, exclude_none=True, exclude={"cloud_storage"}))
+    )
 
 
 @pytest.mark.parametrize("tiers", TIERS)

@@ -10,7 +10,7 @@ from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.checks.candidates import candidates, names, pods_per_node
 from kvtier.engines import versions
 from kvtier.facts.model import Facts
-from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, largest_tier, memory, pinning_fault
+from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, largest_tier, pinning_fault, pod_memory
 
 
 @dataclass(frozen=True, order=True)
@@ -66,12 +66,10 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
 
 
 def _unpinned(pool: KVCachePool, facts: Facts) -> str | None:
-    tier = pool.spec.tiers.cpu
-    assert tier is not None
     confidential = [node for node in candidates(pool, facts) if node.confidential]
     for model in pool.spec.models:
         engine = versions.facts(model)
-        limits = (tier.capacity.bytes, engine.pinned_tier_gib, engine.version)
+        limits = (pool.spec.tiers.cpu_bytes, engine.pinned_tier_gib, engine.version)
         fault = pinning_fault(*limits, confidential=bool(confidential))
         if fault:
             return f"{names(confidential)}: {fault}" if confidential else f"model {model.name}: {fault}"
@@ -79,9 +77,8 @@ def _unpinned(pool: KVCachePool, facts: Facts) -> str | None:
 
 
 def _need(pool: KVCachePool, model: ServedModel) -> _Need:
-    assert pool.spec.tiers.cpu is not None
-    tier = pool.spec.tiers.cpu.capacity.bytes
-    whole = memory(pool, model, versions.facts(model).shm_headroom_gib).pod
+    tier = pool.spec.tiers.cpu_bytes
+    whole = pod_memory(model, tier, versions.facts(model).shm_headroom_gib).reserved
     return _Need(tier, whole - tier, pods_per_node(pool, model), model.wanted_replicas())
 
 

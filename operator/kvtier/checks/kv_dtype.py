@@ -4,11 +4,11 @@ from kvtier.api.conditions import KV_CACHE_DTYPE_SUPPORTED, Condition, false, tr
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data.vllm_flags import given
-from kvtier.engines import versions
-from kvtier.engines.kv_dtypes import Traits, caution, verdict
+from kvtier.engines import kv_dtypes, versions
+from kvtier.engines.kv_dtypes import Traits
 from kvtier.facts.model import Facts
-from kvtier.sizing.architectures import Config
-from kvtier.sizing.models import element_type, family_of, known_config, model_document
+from kvtier.sizing.architectures import Config, element_type, family_of
+from kvtier.sizing.models import known_config, model_document
 
 _OTHER_MODEL = ("--dtype", "--quantization", "-q", "--hf-overrides", "--hf-config-path")
 _OTHER_ATTENTION = "VLLM_MLA_DISABLE"
@@ -23,7 +23,7 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     accelerator, doubts = pool.spec.node_pool.accelerator.type, []
     for model in pool.spec.models:
         traits = _traits(model, facts)
-        fault = _version_fault(model) or verdict(model.kv_cache_dtype, accelerator, traits)
+        fault = _version_fault(model) or kv_dtypes.fault(model.kv_cache_dtype, accelerator, traits)
         if fault:
             return false(KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_SUPPORTED, f"model {model.name}: {fault}")
         doubts += [f"model {model.name}: {doubt}" for doubt in _doubts(model, accelerator, traits)]
@@ -45,7 +45,7 @@ def _doubts(model: ServedModel, accelerator: str, traits: Traits) -> list[str]:
     unknown = None
     if traits == Traits():
         unknown = "its config.json is not known, so only engine and GPU were looked at"
-    return [doubt for doubt in (caution(model.kv_cache_dtype, accelerator), unknown) if doubt]
+    return [doubt for doubt in (kv_dtypes.caution(model.kv_cache_dtype, accelerator), unknown) if doubt]
 
 
 def _traits(model: ServedModel, facts: Facts) -> Traits:

@@ -10,8 +10,7 @@ from rich.console import Console
 from rich.table import Table
 
 from kvtier.api.quantities import GIB
-from kvtier.data import table as data
-from kvtier.data.lustre_limits import DYNAMIC, Limits, limits
+from kvtier.data.lustre_limits import DYNAMIC, LUSTRE, Limits, limits
 from kvtier.sizing import lustre_performance
 
 
@@ -59,17 +58,17 @@ def _selection(limit: Limits, least: int, ceiling: int) -> tuple[int, ...]:
 
 def as_json(choices: list[Choice]) -> str:
     """All that is known, with where it comes from. Capacities in GiB, throughput in MB/s."""
-    facts = data("lustre_tiers")
     found = [
         {"tier": str(c.tier), **_limits(c.limits), "sizes": [_size(c.tier, s) for s in c.sizes]}
         for c in choices
     ]
-    return json.dumps({"source": facts["source"], "asOf": str(facts["asOf"]), "tiers": found}, indent=2)
+    return json.dumps({"source": LUSTRE.source, "asOf": str(LUSTRE.as_of), "tiers": found}, indent=2)
 
 
 def _limits(limit: Limits) -> dict[str, int]:
     """The limits with their unit in their names."""
-    return {f"{name}GiB": value for name, value in asdict(limit).items()}
+    capacities = limit.model_dump(by_alias=True, exclude={"read_iops", "write_iops"})
+    return {f"{name}GiB": value for name, value in capacities.items()}
 
 
 def _size(tier: int | str, gib: int) -> dict[str, Any]:
@@ -104,7 +103,7 @@ def _words(choice: Choice, near: int | None, have: int | None) -> Iterator[str]:
     limit = choice.limits
     whole = f"{limit.min}Gi to {limit.max}Gi, in steps of {limit.step}Gi"
     above = (
-        f" up to {limit.threshold}Gi and of {limit.stepAbove}Gi above it"
+        f" up to {limit.threshold}Gi and of {limit.step_above}Gi above it"
         if limit.threshold < limit.max
         else ""
     )
@@ -141,7 +140,7 @@ def _tier(choice: Choice) -> list[str]:
         lustre_performance.rate(lustre_performance.throughput(choice.tier, gib * GIB))
         for gib in (limit.min, limit.max)
     )
-    above = (limit.threshold, limit.stepAbove) if limit.threshold < limit.max else ()
+    above = (limit.threshold, limit.step_above) if limit.threshold < limit.max else ()
     steps = [f"{gib}Gi" for gib in above] or ["", ""]
     return [
         str(choice.tier),
@@ -195,6 +194,5 @@ def _right_aligned(names: tuple[str, ...], rows: list[list[str]]) -> Table:
 
 
 def _footnote() -> str:
-    facts = data("lustre_tiers")
-    per = facts["metadata"]["perThroughputGBps"]
-    return f"Google's approximate maxima, as of {facts['asOf']}. Metadata rates are published per whole {per} GB/s."
+    step = LUSTRE.metadata.throughput
+    return f"Google's approximate maxima, as of {LUSTRE.as_of}. Metadata rates are published per whole {step} GB/s."

@@ -1,25 +1,31 @@
-"""The capacities that Managed Lustre's performance tiers can have (`data/lustre_tiers.yaml`)."""
+"""Managed Lustre's performance tiers (`data/lustre_tiers.yaml`), typed, and the capacities that they allow."""
 
-from dataclasses import dataclass
+from typing import Annotated
 
-from kvtier.data import table
+from pydantic import Field
+
+from kvtier.data import Row, Table, table
 
 DYNAMIC = "Dynamic"
 _GIB = 1 << 30
 
 
-@dataclass(frozen=True)
-class Limits:
-    """Capacities in GiB that one performance tier allows: multiples of a step, which grows above a threshold."""
+class Limits(Row):
+    """Capacities in GiB that one performance tier allows: multiples of a step, which grows above a threshold.
+
+    And operations per second for each TiB of capacity, None where none are published.
+    """
 
     min: int
     max: int
     step: int
     threshold: int
-    stepAbove: int  # noqa: N815 - the key of the table
+    step_above: int
+    read_iops: Annotated[int | None, Field(alias="readIOPS")] = None
+    write_iops: Annotated[int | None, Field(alias="writeIOPS")] = None
 
     def step_at(self, gib: int) -> int:
-        return self.step if gib <= self.threshold else self.stepAbove
+        return self.step if gib <= self.threshold else self.step_above
 
     def allows(self, size: int) -> bool:
         """Whether an instance may have `size` bytes."""
@@ -51,12 +57,31 @@ class Limits:
         return f"the {'smallest' if sizes == [self.min] else 'largest'} is {sizes[0]}Gi"
 
 
+class MetadataStep(Row):
+    """Operations on files per second, for each whole step of throughput in GBps."""
+
+    throughput: Annotated[int, Field(alias="perThroughputGBps")]
+    stat: int
+    create: int
+    delete: int
+
+
+class LustreTable(Table):
+    """All of `data/lustre_tiers.yaml`. `dynamic_throughput`: MBps per TiB of the Dynamic tier."""
+
+    tiers: dict[int | str, Limits]
+    dynamic_throughput: int
+    metadata: MetadataStep
+
+
+LUSTRE = LustreTable.model_validate(table("lustre_tiers"))
+
+
 def tiers() -> list[int | str]:
     """The performance tiers: MBps per TiB, and `Dynamic`."""
-    return list(table("lustre_tiers")["tiers"])
+    return list(LUSTRE.tiers)
 
 
 def limits(tier: int | str) -> Limits:
-    """The capacity limits of a performance tier: MBps per TiB, or `Dynamic`."""
-    entry = table("lustre_tiers")["tiers"][tier]
-    return Limits(**{field: entry[field] for field in Limits.__dataclass_fields__})
+    """What a performance tier allows."""
+    return LUSTRE.tiers[tier]

@@ -2,7 +2,8 @@
 
 from dataclasses import dataclass
 
-from kvtier.data import table
+from kvtier.data.kv_dtypes import KV_DTYPES
+from kvtier.data.machines import ACCELERATORS
 
 _SAME = ("float16", "bfloat16")
 _RECORDS = ("fp8_ds_mla", "nvfp4_ds_mla")
@@ -24,7 +25,7 @@ class Traits:
     fp8_scales: bool | None = None
 
 
-def verdict(dtype: str, accelerator: str, model: Traits) -> str | None:
+def fault(dtype: str, accelerator: str, model: Traits) -> str | None:
     """Why vLLM would not start with this --kv-cache-dtype, or None if nothing is known against it."""
     return (
         _of_maker(dtype, accelerator)
@@ -36,7 +37,7 @@ def verdict(dtype: str, accelerator: str, model: Traits) -> str | None:
 
 def caution(dtype: str, accelerator: str) -> str | None:
     """What is known of a type that may not serve on a GPU although vLLM does not refuse it, or None."""
-    capability = _capability(accelerator)
+    capability = ACCELERATORS.capability.get(accelerator)
     if dtype not in _EIGHT_BITS or capability is None or capability >= _TENSOR_CORES_SINCE:
         return None
     return (
@@ -45,27 +46,22 @@ def caution(dtype: str, accelerator: str) -> str | None:
     )
 
 
-def _capability(accelerator: str) -> int | None:
-    found: int | None = table("accelerators")["capability"].get(accelerator)
-    return found
-
-
 def _of_maker(dtype: str, accelerator: str) -> str | None:
-    maker = table("kv_dtypes")["otherMakers"].get(dtype)
+    maker = KV_DTYPES.other_makers.get(dtype)
     if maker is None or not accelerator.startswith("nvidia-"):
         return None
     return f"kvCacheDtype {dtype} is for {maker}, and {accelerator} is not one: leave the type out"
 
 
 def _of_capability(dtype: str, accelerator: str, model: Traits) -> str | None:
-    capability, row = _capability(accelerator), table("kv_dtypes")["gpus"].get(dtype)
+    capability, row = ACCELERATORS.capability.get(accelerator), KV_DTYPES.gpus.get(dtype)
     if capability is None or row is None:
         return None
-    least, most = (row.get("latent", row["from"]) if model.latent else row["from"]), row.get("to")
-    if capability >= least and (most is None or capability <= most):
+    least = row.latent if model.latent and row.latent else row.least
+    if capability >= least and (row.most is None or capability <= row.most):
         return None
-    needed = f"{least / 10} to {most / 10}" if most else f"{least / 10} or later"
-    whose = " for latent attention (MLA)" if model.latent and "latent" in row else ""
+    needed = f"{least / 10} to {row.most / 10}" if row.most else f"{least / 10} or later"
+    whose = " for latent attention (MLA)" if model.latent and row.latent else ""
     return (
         f"kvCacheDtype {dtype} needs a GPU of compute capability {needed}{whose}, which {accelerator} "
         f"({capability / 10}) is not: take another type, or leave it out"
@@ -73,7 +69,7 @@ def _of_capability(dtype: str, accelerator: str, model: Traits) -> str | None:
 
 
 def _of_latents(dtype: str, model: Traits) -> str | None:
-    if model.latent and dtype not in table("kv_dtypes")["forLatents"]:
+    if model.latent and dtype not in KV_DTYPES.for_latents:
         return f"kvCacheDtype {dtype}: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
     if dtype in _RECORDS and model.latent is False:
         return f"kvCacheDtype {dtype} is a format of latent attention (MLA), which this model does not have"

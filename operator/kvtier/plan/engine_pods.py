@@ -14,7 +14,7 @@ from kvtier.engines.arguments import PORT, argv, environment
 from kvtier.engines.lmcache import HEALTH_PATH, HTTP_PORT, POD_NAME, expandable, server_argv
 from kvtier.plan.children import child, model_name, owner, selector, signed
 from kvtier.plan.model import Manifest
-from kvtier.sizing.host import PERIOD_SECONDS, memory, startup_failures, weights_seconds
+from kvtier.sizing.host import PERIOD_SECONDS, pod_memory, startup_failures, weights_seconds
 
 # The API server copies serviceAccountName into serviceAccount, and back: only who owns both can take it away again.
 _FIELDS = {
@@ -143,7 +143,8 @@ def cache_server(
     lmcache, engine = model.engine.lmcache, versions.facts(model)
     if lmcache is None:
         return None
-    size = memory(pool, model, engine.shm_headroom_gib)
+    cpu_tier = pool.spec.tiers.cpu_bytes
+    size = pod_memory(model, cpu_tier, engine.shm_headroom_gib)
     seconds = LMCACHE.versions[lmcache.version].startup_seconds
     arguments = server_argv(pool, model, with_lustre, blocks)
     return {
@@ -157,7 +158,7 @@ def cache_server(
         "cpu": canonical(lmcache.cpu),
         "memory": canonical(size.server),
         "memory_limit": canonical(size.server_limit),
-        "startup_failures": startup_failures(pool, seconds, engine.pin_seconds_per_gib),
+        "startup_failures": startup_failures(seconds, cpu_tier, engine.pin_seconds_per_gib),
     }
 
 
@@ -172,9 +173,10 @@ _SCHEDULING_SECONDS = 1200
 def deployment(pool: KVCachePool, model: ServedModel, claim: str | None, blocks: int) -> Manifest:
     """Engines that mount `claim`, if there is one, and keep `blocks` blocks as one file."""
     engine = versions.facts(model)
-    load_seconds = engine.startup_seconds + weights_seconds(pool, model)
-    failures = startup_failures(pool, load_seconds, engine.pin_seconds_per_gib)
-    size = memory(pool, model, engine.shm_headroom_gib)
+    cpu_tier, accelerator = pool.spec.tiers.cpu_bytes, pool.spec.node_pool.accelerator.type
+    load_seconds = engine.startup_seconds + weights_seconds(accelerator, model.tensor_parallel_size)
+    failures = startup_failures(load_seconds, cpu_tier, engine.pin_seconds_per_gib)
+    size = pod_memory(model, cpu_tier, engine.shm_headroom_gib)
     tier = pool.spec.tiers.local_ssd
     server = cache_server(pool, model, claim is not None, blocks)
     patience = failures + (server["startup_failures"] if server else 0)
@@ -192,7 +194,7 @@ def deployment(pool: KVCachePool, model: ServedModel, claim: str | None, blocks:
         variables=variables(pool, model),
         port=PORT,
         cpu=canonical(model.resources.cpu),
-        memory=canonical(size.total),
+        memory=canonical(size.engine),
         shm=canonical(size.shm),
         gpus=str(model.tensor_parallel_size),
         startup_period=PERIOD_SECONDS,

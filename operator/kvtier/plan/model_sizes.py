@@ -87,9 +87,7 @@ def suggestion(pool: KVCachePool, model: ServedModel, facts: Facts) -> str | Non
     if model.kv_cache_dtype != "auto":
         return _of_the_present_type(model, facts, model.max_num_seqs)
     accelerator = pool.spec.node_pool.accelerator.type
-    if kv_dtypes.verdict(_SMALLER, accelerator, kv_dtypes.Traits()) or kv_dtypes.caution(
-        _SMALLER, accelerator
-    ):
+    if kv_dtypes.fault(_SMALLER, accelerator, kv_dtypes.Traits()) or kv_dtypes.caution(_SMALLER, accelerator):
         return None
     found = _against_auto(model, _SMALLER, facts, model.max_num_seqs)
     return f"{found.why}; fp8 costs some accuracy" if found else None

@@ -1,77 +1,81 @@
-"""Host memory of an engine Pod: the CPU tier lives in /dev/shm, and the kernel charges it to containers.
-
-A page of /dev/shm counts for the container that touches it first. With backend LMCache two containers do: the engine,
-which pins the whole tier when it registers with the server, or else what it stores; and the server, what it loads from
-a lower tier before the engine has touched the page. Either may come to hold all of it, so both limits have room for the
-tier, while the Pod reserves it once, with the engine. See docs/design/lmcache.md.
-"""
+"""Memory and start-up time of an engine Pod, and which CPU tiers its node has room for."""
 
 import math
 from dataclasses import dataclass
 
 from kvtier.api.quantities import GIB, gib
-from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.data import table
+from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data.engines import ENGINES
+from kvtier.data.machines import ACCELERATORS, NODE_MEMORY
+
+PERIOD_SECONDS = 10
+"""Of the startup probes."""
+_MIB = 1 << 20
 
 
 @dataclass(frozen=True)
-class Memory:
-    """Bytes. `shm` is the size of /dev/shm, `total` the engine's request and limit, which include it.
+class PodMemory:
+    """Bytes. `shm` is the size of /dev/shm, `engine` the engine's request and limit, which include it.
 
     `server` and `server_limit` are the request and limit of the LMCache server, 0 where there is none.
     """
 
     shm: int
-    total: int
+    engine: int
     server: int = 0
     server_limit: int = 0
 
     @property
-    def pod(self) -> int:
+    def reserved(self) -> int:
         """What the Pod reserves on its node."""
-        return self.total + self.server
+        return self.engine + self.server
 
 
-def memory(pool: KVCachePool, model: ServedModel, shm_headroom_gib: int) -> Memory:
-    """Memory of one Pod. The engine reserves its limit: a tier that is not reserved is not there when it fills."""
-    cpu, lmcache = pool.spec.tiers.cpu, model.engine.lmcache
-    tier = cpu.capacity.bytes if cpu else 0
-    shm = tier + shm_headroom_gib * GIB
-    total = shm + model.resources.memory.bytes
+def pod_memory(model: ServedModel, cpu_tier: int, shm_headroom_gib: int) -> PodMemory:
+    """Memory of one Pod with a CPU tier of so many bytes.
+
+    The CPU tier lives in /dev/shm, and the engine reserves its limit: a tier that is not reserved is not there when it
+    fills. A page of /dev/shm counts for the container that touches it first. With backend LMCache two containers do:
+    the engine, which pins the whole tier when it registers with the server, or else what it stores; and the server,
+    what it loads from a lower tier before the engine has touched the page. Either may come to hold all of it, so both
+    limits have room for the tier, while the Pod reserves it once, with the engine. See docs/design/lmcache.md.
+    """
+    lmcache = model.engine.lmcache
+    shm = cpu_tier + shm_headroom_gib * GIB
+    engine = shm + model.resources.memory.bytes
     if lmcache is None:
-        return Memory(shm, total)
-    return Memory(shm, total, lmcache.memory.bytes, lmcache.memory.bytes + tier)
+        return PodMemory(shm, engine)
+    return PodMemory(shm, engine, lmcache.memory.bytes, lmcache.memory.bytes + cpu_tier)
 
 
-PERIOD_SECONDS = 10
+def startup_failures(load_seconds: float, cpu_tier: int, pin_seconds_per_gib: float) -> int:
+    """failureThreshold of a startup probe: time to load what is served, then to pin the CPU tier of so many bytes."""
+    return math.ceil((load_seconds + cpu_tier / GIB * pin_seconds_per_gib) / PERIOD_SECONDS)
 
 
-def startup_failures(pool: KVCachePool, load_seconds: float, pin_seconds_per_gib: float) -> int:
-    """failureThreshold of a startup probe with PERIOD_SECONDS: loading what is served, then pinning the CPU tier."""
-    tier = pool.spec.tiers.cpu
-    pinned = (tier.capacity.bytes / GIB if tier else 0) * pin_seconds_per_gib
-    return math.ceil((load_seconds + pinned) / PERIOD_SECONDS)
-
-
-def weights_seconds(pool: KVCachePool, model: ServedModel) -> float:
-    """Time for the model's weights to arrive: they cannot be larger than the memory of the GPUs that hold them.
+def weights_seconds(accelerator: str, gpus: int) -> float:
+    """Time for a model's weights to arrive: they cannot be larger than the memory of the GPUs that hold them.
 
     Too long a time finds a hanging start late; too short a one would start a large model anew for ever.
     """
-    accelerators = table("accelerators")
-    each = accelerators["memoryGb"].get(pool.spec.node_pool.accelerator.type, accelerators["otherMemoryGb"])
-    return float(model.tensor_parallel_size * each * 1000 / ENGINES.weights_mb_per_second)
-
-
-_MIB = 1 << 20
+    each = ACCELERATORS.memory_gb.get(accelerator, ACCELERATORS.other_memory_gb)
+    return gpus * each * 1000 / ENGINES.weights_mb_per_second
 
 
 def allocatable_memory(machine_type: str | None) -> int | None:
     """Bytes that GKE leaves to Pods on a machine, or None where its memory is not known. DaemonSets come out of it."""
-    memory = table("node_memory")
-    size = memory["memoryGib"].get(machine_type)
-    return None if size is None else int((size - _reserved(size)) * GIB) - memory["evictionMib"] * _MIB
+    size = NODE_MEMORY.memory_gib.get(machine_type or "")
+    return None if size is None else int((size - _reserved(size)) * GIB) - NODE_MEMORY.eviction_mib * _MIB
+
+
+def _reserved(size: int) -> float:
+    """GiB that GKE keeps of `size` GiB, step by step."""
+    total, floor = 0.0, 0
+    for step in NODE_MEMORY.reserved:
+        top = min(step.below or size, size)
+        total += max(top - floor, 0) * step.share
+        floor = max(floor, top)
+    return total
 
 
 def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, whose: str) -> str | None:
@@ -79,20 +83,20 @@ def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, whose: s
 
     `allocatable` is what the node's Pods may use, by the word of `whose`, such as `node gpu-1 has for Pods`.
     """
-    if pods * tier <= (allocatable - pods * beside) * table("node_memory")["tierShare"]:
+    if pods * tier <= (allocatable - pods * beside) * NODE_MEMORY.tier_share:
         return None
     most = largest_tier(pods, beside, allocatable)
-    share = f"{table('node_memory')['tierShare']:.0%}"
     return (
         f"{pods} x {gib(tier)} of CPU tier on every node are too much beside {pods} x {gib(beside)} for the engines: "
-        f"{whose} {gib(allocatable)}, of whose rest tiers may take {share}, so at most {gib(most)} per Pod"
+        f"{whose} {gib(allocatable)}, of whose rest tiers may take {NODE_MEMORY.tier_share:.0%}, so at most "
+        f"{gib(most)} per Pod"
     )
 
 
 def largest_tier(pods: int, beside: int, allocatable: int) -> int:
     """Bytes of CPU tier, in whole GiB, that each of `pods` Pods on a node may have at most."""
     left = max(allocatable - pods * beside, 0)
-    return int(left * table("node_memory")["tierShare"]) // pods // GIB * GIB
+    return int(left * NODE_MEMORY.tier_share) // pods // GIB * GIB
 
 
 def pinning_fault(tier: int, limit_gib: int | None, version: str, confidential: bool) -> str | None:
@@ -108,13 +112,3 @@ def pinning_fault(tier: int, limit_gib: int | None, version: str, confidential: 
             f"{gib(tier)} is too large, take less or a later version"
         )
     return None
-
-
-def _reserved(size: int) -> float:
-    """GiB that GKE keeps of `size` GiB, step by step."""
-    total, floor = 0.0, 0
-    for step in table("node_memory")["reserved"]:
-        top = min(step.get("below", size), size)
-        total += max(top - floor, 0) * step["share"]
-        floor = max(floor, top)
-    return total

@@ -7,8 +7,7 @@ docs.cloud.google.com/managed-lustre/docs/performance (`data/lustre_tiers.yaml`)
 from dataclasses import dataclass
 
 from kvtier.api.quantities import GIB
-from kvtier.data import table
-from kvtier.data.lustre_limits import DYNAMIC
+from kvtier.data.lustre_limits import DYNAMIC, LUSTRE, limits
 
 _TIB = 1024 * GIB
 _UNITS = ((999_950, 1_000_000, "TB/s"), (1_000, 1_000, "GB/s"))
@@ -29,16 +28,16 @@ def throughput(tier: int | str, size: int) -> int:
 
     The Dynamic tier has 25 MBps per TiB in the aggregate of its cache and what lies behind it.
     """
-    per_tib: int = table("lustre_tiers")["dynamicThroughput"] if tier == DYNAMIC else int(tier)
+    per_tib = LUSTRE.dynamic_throughput if tier == DYNAMIC else int(tier)
     return per_tib * size // _TIB
 
 
 def iops(tier: int | str, size: int) -> tuple[int, int] | None:
     """Read and write operations per second, which grow with the capacity; None where none are published."""
-    row = table("lustre_tiers")["tiers"][tier]
-    if "readIOPS" not in row:
+    row = limits(tier)
+    if row.read_iops is None or row.write_iops is None:
         return None
-    return row["readIOPS"] * size // _TIB, row["writeIOPS"] * size // _TIB
+    return row.read_iops * size // _TIB, row.write_iops * size // _TIB
 
 
 def metadata_rates(tier: int | str, size: int) -> MetadataRates | None:
@@ -46,9 +45,9 @@ def metadata_rates(tier: int | str, size: int) -> MetadataRates | None:
 
     None below the first whole step, for which nothing is published.
     """
-    per = table("lustre_tiers")["metadata"]
-    steps = throughput(tier, size) // (per["perThroughputGBps"] * 1000)
-    return MetadataRates(*(steps * per[kind] for kind in ("stat", "create", "delete"))) if steps else None
+    each = LUSTRE.metadata
+    steps = throughput(tier, size) // (each.throughput * 1000)
+    return MetadataRates(steps * each.stat, steps * each.create, steps * each.delete) if steps else None
 
 
 def rate(megabytes: int) -> str:

@@ -1,4 +1,4 @@
-"""Capacities of Managed Lustre, tier by tier, against the table of published limits."""
+"""Capacities of Managed Lustre, tier by tier, against the published numbers, copied here by hand."""
 
 from typing import Any
 
@@ -8,36 +8,49 @@ from hypothesis import strategies as st
 from pydantic import ValidationError
 
 from kvtier.api.quantities import GIB
-from kvtier.data import table as data
-from kvtier.data.lustre_limits import Limits, limits
+from kvtier.data.lustre_limits import LUSTRE, Limits, limits, tiers
 from unit.builders import pool
 from unit.tables import table
 
-TIERS: dict[Any, dict[str, int]] = data("lustre_tiers")["tiers"]
-EVERY_TIER = pytest.mark.parametrize("tier", TIERS)
+# docs.cloud.google.com/managed-lustre/docs/performance-tiers and .../increase-capacity (GiB), .../performance
+# (IOPS per TiB), as published on the date of the table: min, max, step, threshold, step above it, reads, writes.
+PUBLISHED: dict[int | str, tuple[int | None, ...]] = {
+    1000: (9_000, 10_008_000, 9_000, 1_530_000, 72_000, 5_800, 5_600),
+    500: (18_000, 20_016_000, 18_000, 3_060_000, 144_000, 2_900, 2_800),
+    250: (36_000, 40_032_000, 36_000, 6_120_000, 288_000, 1_450, 1_400),
+    125: (72_000, 12_240_000, 72_000, 12_240_000, 72_000, 725, 700),
+    "Dynamic": (472_000, 84_016_000, 472_000, 84_016_000, 472_000, None, None),
+}
+EVERY_TIER = pytest.mark.parametrize("tier", PUBLISHED)
+
+
+def test_the_table_says_what_was_published() -> None:
+    assert {tier: tuple(row.model_dump().values()) for tier, row in LUSTRE.tiers.items()} == PUBLISHED
+    assert LUSTRE.dynamic_throughput == 25
+    assert LUSTRE.metadata.model_dump(by_alias=True) == {
+        "perThroughputGBps": 72,
+        "stat": 410_000,
+        "create": 115_000,
+        "delete": 95_000,
+    }
 
 
 @EVERY_TIER
-def test_limits_are_those_of_the_table(tier: Any) -> None:
-    row, limit = TIERS[tier], limits(tier)
-    assert limit.allows(row["min"] * GIB)
-    assert limit.allows(row["max"] * GIB)
-    assert limit.allows(row["threshold"] * GIB)
-    assert limit.allows((row["min"] + row["step"]) * GIB)
-    assert not limit.allows((row["min"] - row["step"]) * GIB)
-    assert not limit.allows((row["max"] + row["stepAbove"]) * GIB)
-    assert not limit.allows((row["min"] + 1) * GIB)
-    assert not limit.allows(row["min"] * GIB + 1)
-    assert not limit.allows(0)
+def test_sizes_are_multiples_of_the_step_between_the_limits(tier: int | str) -> None:
+    limit = limits(tier)
+    allowed = (limit.min, limit.min + limit.step, limit.threshold, limit.max)
+    refused = (0, limit.min - limit.step, limit.min + 1, limit.max + limit.step_above)
+    assert [limit.allows(gib * GIB) for gib in (*allowed, *refused)] == [True] * 4 + [False] * 4
+    assert not limit.allows(limit.min * GIB + 1)
 
 
-@pytest.mark.parametrize("tier", [tier for tier, row in TIERS.items() if row["threshold"] < row["max"]])
+@pytest.mark.parametrize("tier", [250, 500, 1000])
 def test_above_the_threshold_only_the_larger_step_counts(tier: int) -> None:
-    row, limit = TIERS[tier], limits(tier)
-    first = (row["threshold"] // row["stepAbove"] + 1) * row["stepAbove"]
+    limit = limits(tier)
+    first = (limit.threshold // limit.step_above + 1) * limit.step_above
     assert limit.allows(first * GIB)
-    assert not limit.allows((row["threshold"] + row["step"]) * GIB)
-    assert not limit.allows((first + row["step"]) * GIB)
+    assert not limit.allows((limit.threshold + limit.step) * GIB)
+    assert not limit.allows((first + limit.step) * GIB)
 
 
 @table(
@@ -57,8 +70,8 @@ def test_nearest(tier: int, size: int, nearest: list[int]) -> None:
     assert limits(tier).nearest(size) == nearest
 
 
-@given(st.sampled_from(list(TIERS)), st.integers(min_value=1, max_value=13_000_000))
-def test_nearest_sizes_are_valid_and_nothing_valid_lies_between(tier: int, gib: int) -> None:
+@given(st.sampled_from(tiers()), st.integers(min_value=1, max_value=13_000_000))
+def test_nearest_sizes_are_valid_and_nothing_valid_lies_between(tier: int | str, gib: int) -> None:
     limit = limits(tier)
     near = limit.nearest(gib * GIB)
     assert all(limit.allows(size * GIB) for size in near)
@@ -72,6 +85,13 @@ def _valid_around(limit: Limits, gib: int) -> list[int]:
     below = next((size for size in down if limit.allows(size * GIB)), None)
     above = next((size for size in up if limit.allows(size * GIB)), None)
     return [size for size in (below, above) if size is not None]
+
+
+@given(st.sampled_from(tiers()), st.integers(1, 10**8))
+def test_a_ceiling_is_a_size_that_an_instance_can_have(tier: int | str, gib: int) -> None:
+    limit = limits(tier)
+    assert limit.allows(limit.ceiling(gib) * GIB)
+    assert limit.ceiling(limit.ceiling(gib)) == limit.ceiling(gib)
 
 
 @table(

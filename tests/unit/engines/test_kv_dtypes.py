@@ -3,7 +3,7 @@
 import pytest
 
 from kvtier.data import table as data
-from kvtier.engines.kv_dtypes import Traits, caution, verdict
+from kvtier.engines.kv_dtypes import Traits, caution, fault
 from unit.tables import table
 
 H100, A100, B200, T4 = "nvidia-h100-80gb", "nvidia-tesla-a100", "nvidia-b200", "nvidia-tesla-t4"
@@ -94,7 +94,7 @@ OTHER_TYPE = "is not: take another type, or leave it out"
     },
 )
 def test_it_refuses(dtype: str, accelerator: str, model: Traits, says: str) -> None:
-    assert verdict(dtype, accelerator, model) == says
+    assert fault(dtype, accelerator, model) == says
 
 
 @table(
@@ -114,12 +114,12 @@ def test_it_refuses(dtype: str, accelerator: str, model: Traits, says: str) -> N
     },
 )
 def test_it_lets_pass(dtype: str, accelerator: str, model: Traits) -> None:
-    assert verdict(dtype, accelerator, model) is None
+    assert fault(dtype, accelerator, model) is None
 
 
 @pytest.mark.parametrize("accelerator", data("accelerators")["capability"])
 def test_a_type_that_is_left_out_always_passes(accelerator: str) -> None:
-    assert verdict("auto", accelerator, LATENT) is None
+    assert fault("auto", accelerator, LATENT) is None
     assert caution("auto", accelerator) is None
 
 

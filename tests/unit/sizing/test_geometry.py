@@ -12,34 +12,26 @@ from hypothesis import strategies as st
 
 from kvtier.sizing.architectures import Cached, Config, Layers
 from kvtier.sizing.geometry import Geometry, Group, geometry
-from kvtier.sizing.models import cached, config_of
+from unit.sizing.known import config, cut, known
 
 VLLM = yaml.safe_load(Path(__file__).with_name("vllm_0_33.yaml").read_text(encoding="utf-8"))
 LETTERS = {"W": "sliding_attention", "F": "full_attention"}
 
 
 def config_named(name: str) -> Config:
-    """The config.json of a row of the table."""
+    """The config.json of a row of the table, or of one that only vLLM was asked about."""
     inline = VLLM["configs"].get(name)
     if inline is None:
-        known = config_of(name)
-        assert known is not None
-        return known
+        return config(name)
     types = {"layer_types": [LETTERS[letter] for letter in inline["letters"]]} if "letters" in inline else {}
     return {**inline, **types}
-
-
-def _of(name: str, dtype: str, gpus: int, block: int = 16) -> Geometry:
-    found = cached(config_named(name), dtype, gpus)
-    assert found is not None
-    return geometry(found, gpus, block)
 
 
 @pytest.mark.parametrize(
     "case", VLLM["cases"], ids=lambda case: "{model}-{gpus}-{dtype}-{block}".format(**case)
 )
 def test_it_is_what_vllm_computes(case: dict[str, Any]) -> None:
-    found = _of(case["model"], case["dtype"], case["gpus"], case["block"])
+    found = cut(config_named(case["model"]), case["dtype"], case["gpus"], case["block"])
     assert found.block_bytes == case["blockBytes"]
     assert found.copies == case["copies"]
     groups = Counter((group.kind, group.layers, group.tokens) for group in found.groups)
@@ -66,7 +58,7 @@ def test_a_sequence_holds_what_vllm_admits_it_with(
     model: str, dtype: str, gpus: int, tokens: int, size: int
 ) -> None:
     """_max_memory_usage_bytes_from_groups with 16384 tokens in flight."""
-    assert _of(model, dtype, gpus).sequence_bytes(tokens, 16384) == size
+    assert known(model, dtype, gpus).sequence_bytes(tokens, 16384) == size
 
 
 @pytest.mark.parametrize(
@@ -80,18 +72,18 @@ def test_a_sequence_holds_what_vllm_admits_it_with(
     ],
 )
 def test_bytes_per_token_of_models_that_people_know(model: str, dtype: str, size: int) -> None:
-    found = _of(model, dtype, gpus=1)
+    found = known(model, dtype, gpus=1)
     assert found.hbm_token_bytes() == found.tier_token_bytes() == size
 
 
 def test_heads_that_are_repeated_are_kept_once_for_every_gpu() -> None:
-    eight, sixteen = (_of("meta-llama/Meta-Llama-3.1-8B", "auto", gpus) for gpus in (8, 16))
+    eight, sixteen = (known("meta-llama/Meta-Llama-3.1-8B", "auto", gpus) for gpus in (8, 16))
     assert sixteen.block_bytes == eight.block_bytes
     assert sixteen.tier_token_bytes() == 2 * eight.tier_token_bytes()
 
 
 def test_a_latent_is_kept_once_however_many_gpus_there_are() -> None:
-    assert _of("deepseek-ai/DeepSeek-V3", "auto", 8) == _of("deepseek-ai/DeepSeek-V3", "auto", 1)
+    assert known("deepseek-ai/DeepSeek-V3", "auto", 8) == known("deepseek-ai/DeepSeek-V3", "auto", 1)
 
 
 def test_a_tier_holds_every_group_in_chunks_of_the_largest() -> None:
@@ -137,7 +129,7 @@ def test_no_layer_is_lost_and_no_group_is_larger_than_a_block(
 
 @given(size=st.integers(0, 10**15), blocks=st.integers(1, 512))
 def test_a_tier_never_promises_more_than_it_holds(size: int, blocks: int) -> None:
-    found = _of("openai/gpt-oss-120b", "auto", 2)
+    found = known("openai/gpt-oss-120b", "auto", 2)
     assert found.tier_tokens(size) * found.tier_token_bytes() <= size
     per_chunk = Fraction(found.chunk_bytes(blocks) * len(found.groups), found.chunk_tokens(blocks))
     assert per_chunk >= found.tier_token_bytes()

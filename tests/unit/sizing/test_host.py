@@ -1,13 +1,87 @@
-"""CPU tiers in the memory of a node."""
+"""Memory and start-up time of an engine Pod, and the room that a node has for CPU tiers."""
+
+from typing import Any
 
 from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.api.quantities import GIB
-from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, pinning_fault
+from kvtier.api.v1alpha1 import ServedModel
+from kvtier.sizing.host import (
+    PERIOD_SECONDS,
+    PodMemory,
+    allocatable_memory,
+    cpu_tier_fault,
+    pinning_fault,
+    pod_memory,
+    startup_failures,
+    weights_seconds,
+)
+from unit.builders import model
 from unit.tables import table
 
 SAYS = "node gpu-1 has for Pods"
+
+
+LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
+
+
+@table(
+    "fields, cpu_tier, size",
+    {
+        "the CPU tier lies in /dev/shm, which counts as memory of the container": (
+            {"resources": {"memory": "32Gi"}},
+            100 * GIB,
+            PodMemory(shm=102 * GIB, engine=134 * GIB),
+        ),
+        "without it only the headroom does": (
+            {"resources": {"memory": "32Gi"}},
+            0,
+            PodMemory(shm=2 * GIB, engine=34 * GIB),
+        ),
+        "decimal sizes are exact": (
+            {"resources": {"memory": "1G"}},
+            100 * 10**9,
+            PodMemory(shm=100 * 10**9 + 2 * GIB, engine=101 * 10**9 + 2 * GIB),
+        ),
+        "an LMCache server may come to hold the tier too, but it is reserved once": (
+            {"engine": LMCACHE, "resources": {"memory": "32Gi"}},
+            100 * GIB,
+            PodMemory(shm=102 * GIB, engine=134 * GIB, server=8 * GIB, server_limit=108 * GIB),
+        ),
+    },
+)
+def test_pod_memory(fields: dict[str, Any], cpu_tier: int, size: PodMemory) -> None:
+    found = pod_memory(ServedModel.model_validate(model(**fields)), cpu_tier, shm_headroom_gib=2)
+    assert found == size
+    assert found.reserved == size.engine + size.server
+
+
+@table(
+    "cpu_tier, load_seconds, seconds",
+    {
+        "loading the model takes its time": (0, 1800, 1800),
+        "pinning the CPU tier adds a tenth of a second per GiB": (1000 * GIB, 1800, 1900),
+        "a part of a period counts as a whole one": (GIB, 1800, 1810),
+        "decimal sizes count as what they are": (1000 * 10**9, 0, 100),
+    },
+)
+def test_startup_failures(cpu_tier: int, load_seconds: int, seconds: int) -> None:
+    assert startup_failures(load_seconds, cpu_tier, 0.1) * PERIOD_SECONDS == seconds
+
+
+@table(
+    "accelerator, gpus, seconds",
+    {
+        "one small GPU": ("nvidia-l4", 1, 120),
+        "eight large ones": ("nvidia-h100-80gb", 8, 3200),
+        "GPUs of a type that nobody has listed": ("nvidia-next", 2, 800),
+    },
+)
+def test_weights_are_at_most_what_the_gpus_of_the_pod_can_hold(
+    accelerator: str, gpus: int, seconds: float
+) -> None:
+    assert weights_seconds(accelerator, gpus) == seconds
 
 
 def test_gke_keeps_a_share_that_gets_smaller() -> None:

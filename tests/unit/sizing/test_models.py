@@ -1,158 +1,184 @@
-"""Which models kvtier knows the cache of, and which settings it does not guess at."""
+"""Which model a pool serves, as far as kvtier knows it, and how its cache is cut."""
 
+import json
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data import table as data
-from kvtier.sizing.architectures import Config, Layers
-from kvtier.sizing.models import cached, config_of, element_type, family_of
+from kvtier.data.engines import ENGINES
+from kvtier.facts.model import ConfigMaps
+from kvtier.sizing.architectures import cached
+from kvtier.sizing.geometry import Geometry
+from kvtier.sizing.models import Document, model_document, served_geometry
+from unit.builders import model
+from unit.sizing.known import config
 from unit.tables import table
 
-LLAMA: Config = {
-    "model_type": "llama",
-    "num_hidden_layers": 2,
-    "hidden_size": 1024,
-    "num_attention_heads": 8,
-    "num_key_value_heads": 4,
-    "torch_dtype": "bfloat16",
-}
-GPT_OSS = {
-    "model_type": "gpt_oss",
-    "layer_types": ["sliding_attention", "full_attention"],
-    "sliding_window": 128,
-}
-LATENT = {"model_type": "deepseek_v3", "kv_lora_rank": 512, "qk_rope_head_dim": 64}
-SPARSE = {**LATENT, "model_type": "deepseek_v32", "index_head_dim": 128}
-GEMMA4 = {
-    **GPT_OSS,
-    "model_type": "gemma4_text",
-    "attention_k_eq_v": True,
-    "global_head_dim": 256,
-    "num_global_key_value_heads": 2,
-}
-LLAMA4 = {"model_type": "llama4_text", "num_hidden_layers": 8, "attention_chunk_size": 8192}
+FLAGS = ENGINES.versions["0.33"].geometry_flags
 
 
-def _layers(**changes: Any) -> tuple[Layers, ...] | None:
-    dtype, gpus = changes.pop("dtype", "auto"), changes.pop("gpus", 1)
-    found = cached({**LLAMA, **changes}, dtype, gpus)
-    return found.layers if found else None
+def _of(**changes: Any) -> Geometry | None:
+    served = ServedModel.model_validate(model(**changes))
+    return served_geometry(served, FLAGS, model_document(served, ConfigMaps()))
 
 
-@pytest.mark.parametrize("model", data("models")["models"])
-def test_every_model_of_the_table_has_a_cache(model: str) -> None:
-    config = config_of(model)
-    assert config is not None
-    found = cached(config, "auto", 1)
+def test_a_known_model_on_its_gpus() -> None:
+    found = _of(kvCacheDtype="fp8")
     assert found is not None
-    cutting = ("deepseek_v32", "glm_moe_dsa")
-    layers = sum(one.count for one in found.layers if one.kind != "State")
-    assert layers >= config["num_hidden_layers"] or config["model_type"] not in cutting
-
-
-def test_a_model_that_is_not_in_the_table_is_not_known() -> None:
-    assert config_of("someone/their-own") is None
-
-
-@table(
-    "changes, layers",
-    {
-        "heads of their own count": ({}, (Layers("Full", 2, 4 * 2 * 128 * 2),)),
-        "without them every head has its own keys": (
-            {"num_key_value_heads": None},
-            (Layers("Full", 2, 8 * 2 * 128 * 2),),
-        ),
-        "other spellings count": (
-            {"num_key_value_heads": None, "num_kv_heads": 2},
-            (Layers("Full", 2, 2 * 2 * 128 * 2),),
-        ),
-        "the size of a head may be given": ({"head_dim": 64}, (Layers("Full", 2, 4 * 2 * 64 * 2),)),
-        "or be left to zero": ({"head_dim": 0}, (Layers("Full", 2, 4 * 2 * 128 * 2),)),
-        "GPUs share the heads": ({"gpus": 2}, (Layers("Full", 2, 2 * 2 * 128 * 2),)),
-        "and each has one when there are more GPUs than heads": (
-            {"gpus": 8},
-            (Layers("Full", 2, 1 * 2 * 128 * 2),),
-        ),
-        "the element type counts": ({"dtype": "fp8"}, (Layers("Full", 2, 4 * 2 * 128),)),
-        "a nested config is the language model's": (
-            {"text_config": {**LLAMA, "num_hidden_layers": 7}},
-            (Layers("Full", 7, 4 * 2 * 128 * 2),),
-        ),
-        "a window that is switched off is none": (
-            {"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False},
-            (Layers("Full", 2, 2048),),
-        ),
-        "layers with a window stand beside those without": (
-            GPT_OSS,
-            (Layers("Window", 1, 2048, 128), Layers("Full", 1, 2048)),
-        ),
-        "a latent is one for all heads": (LATENT, (Layers("Full", 2, 1152),)),
-        "an indexer lies beside every latent": (SPARSE, (Layers("Full", 2, 1152), Layers("Full", 2, 132))),
-        "or beside every other one": (
-            {**SPARSE, "num_hidden_layers": 8, "index_topk_freq": 2, "index_skip_topk_offset": 2},
-            (Layers("Full", 8, 1152), Layers("Full", 5, 132)),
-        ),
-        "layers of Llama 4 look at chunks but for every fourth": (
-            LLAMA4,
-            (Layers("Chunk", 6, 2048, 8192), Layers("Full", 2, 2048)),
-        ),
-    },
-)
-def test_layers(changes: dict[str, Any], layers: tuple[Layers, ...]) -> None:
-    assert _layers(**changes) == layers
+    assert found.hbm_token_bytes() == 65536 // 8
+    assert found.tier_token_bytes() == 65536
 
 
 @table(
     "changes",
     {
-        "an architecture that was not held against vLLM": {"model_type": "deepseek_v4"},
-        "no architecture": {"model_type": None},
-        "heads that do not divide among the GPUs": {
-            "num_attention_heads": 40,
-            "num_key_value_heads": 10,
-            "gpus": 4,
+        "a model that is not in the table": {"model": "someone/their-own"},
+        "a revision, which may be another model": {"revision": "v2"},
+        "layers of a draft model": {"extraArgs": ["--speculative-config", "{}"]},
+        "stages": {"extraArgs": ["-pp", "2"]},
+        "other model settings, key by key": {"extraArgs": ["--hf-overrides.num_hidden_layers=1"]},
+        "a document that says nothing, even of a model that is in the table": {
+            "modelConfigFrom": {"inline": "{}"}
         },
-        "queries that do not": {"num_attention_heads": 6, "gpus": 4},
-        "a window of a model whose windows were not tried": {"sliding_window": 4096},
-        "layers of several kinds in a model that has one": {
-            "layer_types": ["full_attention", "linear_attention"]
-        },
-        "layers without a list of their kinds": {**GPT_OSS, "layer_types": None},
-        "a list that is too short": {**GPT_OSS, "num_hidden_layers": 3},
-        "layers that share a cache": {**GEMMA4, "num_kv_shared_layers": 1},
-        "separate keys and values in Gemma 4": {**GEMMA4, "attention_k_eq_v": False},
-        "a type without a known layout": {"dtype": "turboquant_k8v4"},
-        "8 bits in sparse attention, which mean one thing here and another there": {**SPARSE, "dtype": "fp8"},
-        "a field that is missing": {**LATENT, "qk_rope_head_dim": None},
-        "a number that is text": {"num_hidden_layers": "many"},
-        "a checkpoint that brings a cache type": {"quantization_config": {"kv_cache_quant_algo": "FP8"}},
+        "a document that is none": {"modelConfigFrom": {"inline": "{,"}},
+        "a document that is out of reach": {"modelConfigFrom": {"configMapKeyRef": {"name": "m"}}},
     },
 )
-def test_it_does_not_guess_at(changes: dict[str, Any]) -> None:
-    assert _layers(**changes) is None
+def test_it_is_not_told_for(changes: dict[str, Any]) -> None:
+    assert _of(**changes) is None
+
+
+@pytest.mark.parametrize("flag", FLAGS)
+def test_no_flag_that_changes_it_is_overlooked(flag: str) -> None:
+    assert _of(extraArgs=[flag, "1"]) is None
+
+
+def test_the_branch_that_the_table_was_read_from_is_known() -> None:
+    assert _of(revision="main") == _of()
+
+
+def test_other_arguments_change_nothing() -> None:
+    assert _of(extraArgs=["--enforce-eager", "--swap-space=4"]) == _of()
+
+
+def test_a_config_at_hand_goes_before_the_table() -> None:
+    document = json.dumps(config("Qwen/Qwen3-32B"))
+    found = _of(model="someone/their-own", revision="main", modelConfigFrom={"inline": document})
+    assert found is not None
+    assert found.tier_token_bytes() == 262_144
+
+
+def test_blocks_of_the_user_s_size() -> None:
+    small, large = _of(blockSize=16), _of(blockSize=64)
+    assert small == _of()
+    assert small is not None
+    assert large is not None
+    assert large.block_bytes == 4 * small.block_bytes
+    assert [group.tokens for group in large.groups] == [64]
+    assert large.tier_token_bytes() == small.tier_token_bytes()
+
+
+REFERENCE = {"configMapKeyRef": {"name": "models", "key": "mine.json"}}
+WHOLE = "put the model's whole config.json there"
+MIB = 1 << 20
+
+
+def _document(source: dict[str, Any] | None, found: ConfigMaps | None = None) -> Document:
+    served = ServedModel.model_validate(model(modelConfigFrom=source))
+    return model_document(served, found or ConfigMaps())
+
+
+def _from_map(text: str) -> Document:
+    return _document(REFERENCE, ConfigMaps({"models": {"mine.json": text}}))
 
 
 @table(
-    "config, element",
+    "document, expected",
     {
-        "the weights' type": ({"torch_dtype": "float16"}, "float16"),
-        "under its newer name": ({"dtype": "bfloat16"}, "bfloat16"),
-        "of the language model": ({"text_config": {"dtype": "float16"}}, "float16"),
-        "32 bits are served in 16": ({"dtype": "float32"}, "bfloat16"),
-        "and so is what names no type": ({}, "bfloat16"),
-        "quantized weights say nothing of the cache": (
-            {"dtype": "bfloat16", "quantization_config": {"quant_method": "fp8", "kv_cache_scheme": None}},
-            "bfloat16",
+        "nothing is given": (_document(None), Document()),
+        "a text": (_document({"inline": '{"a": 1}'}), Document({"a": 1})),
+        "a ConfigMap": (_from_map('{"a": 1}'), Document({"a": 1})),
+        "a ConfigMap that may not be read": (
+            _document(REFERENCE, ConfigMaps({"models": None})),
+            Document(unread=True),
         ),
-        "an unusual type is not guessed at": ({"dtype": "float8_e4m3fn"}, None),
+        "a ConfigMap that nobody has asked for": (_document(REFERENCE), Document(unread=True)),
+        "a ConfigMap that is not there": (
+            _document(REFERENCE, ConfigMaps({"models": {}})),
+            Document(
+                fault="there is no ConfigMap models with a key mine.json in the pool's namespace: kubectl create "
+                "configmap models --from-file=mine.json=config.json"
+            ),
+        ),
+        "a text that is no JSON": (
+            _document({"inline": "model_type: llama"}),
+            Document(
+                fault="modelConfigFrom.inline is not JSON (Expecting value: line 1 column 1 (char 0)): "
+                + WHOLE
+            ),
+        ),
+        "JSON that is no object": (
+            _from_map("[1]"),
+            Document(fault="key mine.json of ConfigMap models is JSON, but no object: " + WHOLE),
+        ),
+        "an empty key": (
+            _from_map(""),
+            Document(
+                fault="key mine.json of ConfigMap models is not JSON (Expecting value: line 1 column 1 (char 0)): "
+                + WHOLE
+            ),
+        ),
+        "JSON that is deeper than any parser goes": (
+            _from_map("[" * MIB),
+            Document(
+                fault="key mine.json of ConfigMap models is not JSON (too deep, or a number too long): "
+                + WHOLE
+            ),
+        ),
+        "a number of a million digits": (
+            _from_map('{"a": ' + "9" * MIB + "}"),
+            Document(
+                fault="key mine.json of ConfigMap models is not JSON (too deep, or a number too long): "
+                + WHOLE
+            ),
+        ),
     },
 )
-def test_auto_stands_for(config: Config, element: str | None) -> None:
-    assert element_type(config, "auto") == element
+def test_what_becomes_of(document: Document, expected: Document) -> None:
+    assert document == expected
 
 
-def test_families_do_not_overlap() -> None:
-    kinds = [kind for types in data("models")["families"].values() for kind in types]
-    assert len(kinds) == len(set(kinds))
-    assert family_of({"text_config": {"model_type": "kimi_k2"}}) == "latent"
+@given(st.text(max_size=200))
+def test_no_text_is_an_exception(text: str) -> None:
+    assert (_from_map(text).config is None) != (_from_map(text).fault is None)
+
+
+_ODD = st.one_of(
+    st.none(),
+    st.booleans(),
+    st.integers(-(10**20), 10**20),
+    st.sampled_from([0, -1, 1, 10**9, 10**400, "M*-E", "FW", [], {}, ["full_attention"], [[]], {"a": []}]),
+    st.floats(),
+)
+
+
+@given(name=st.sampled_from(sorted(data("models")["models"])), values=st.data(), gpus=st.sampled_from([1, 8]))
+def test_no_document_is_an_exception_or_has_a_size_beyond_all_models(
+    name: str, values: st.DataObject, gpus: int
+) -> None:
+    whole = config(name)
+    keys = st.sampled_from([*sorted(set(whole) - {"model_type"}), "text_config", "quantization_config"])
+    changed = {**whole, **values.draw(st.dictionaries(keys, _ODD, max_size=3))}
+    document = json.dumps(changed)
+    served = ServedModel.model_validate(
+        model(modelConfigFrom={"inline": document}, tensorParallelSize=gpus, blockSize=64)
+    )
+    found = served_geometry(served, [], model_document(served, ConfigMaps()))
+    assert (found is None) == (cached(changed, "auto", gpus) is None)
+    if found is not None:
+        assert 0 < found.tier_token_bytes() < 1 << 62
+        assert 0 < found.chunk_bytes(1024) < 1 << 62

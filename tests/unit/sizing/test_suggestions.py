@@ -5,24 +5,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.api.quantities import GIB
-from kvtier.sizing.geometry import Geometry, geometry
-from kvtier.sizing.models import cached, config_of
 from kvtier.sizing.suggestions import from_dtype, from_memory
-
-
-def _of(model: str, dtype: str = "auto", gpus: int = 8) -> Geometry:
-    config = config_of(model)
-    assert config is not None
-    found = cached(config, dtype, gpus)
-    assert found is not None
-    return geometry(found, gpus)
-
+from unit.sizing.known import known
 
 LARGE = "meta-llama/Llama-3.3-70B-Instruct"
 
 
 def test_eight_bits_hold_twice_as_many_sequences_in_the_same_memory() -> None:
-    found = from_dtype(_of(LARGE), _of(LARGE, "fp8"), "fp8", seqs=128, batched=8192)
+    found = from_dtype(known(LARGE, gpus=8), known(LARGE, "fp8", 8), "fp8", seqs=128, batched=8192)
     assert found is not None
     assert (found.max_num_seqs, found.max_num_batched_tokens) == (256, 8192)
     assert found.why == (
@@ -32,20 +22,22 @@ def test_eight_bits_hold_twice_as_many_sequences_in_the_same_memory() -> None:
 
 
 def test_scales_are_counted() -> None:
-    found = from_dtype(_of(LARGE), _of(LARGE, "int8_per_token_head"), "int8_per_token_head", 128, 8192)
+    found = from_dtype(
+        known(LARGE, gpus=8), known(LARGE, "int8_per_token_head", 8), "int8_per_token_head", 128, 8192
+    )
     assert found is not None
     assert found.max_num_seqs == 248
 
 
 def test_a_step_needs_a_token_for_each_sequence() -> None:
-    found = from_dtype(_of(LARGE), _of(LARGE, "fp8"), "fp8", seqs=128, batched=200)
+    found = from_dtype(known(LARGE, gpus=8), known(LARGE, "fp8", 8), "fp8", seqs=128, batched=200)
     assert found is not None
     assert found.max_num_batched_tokens == 256
     assert "must rise from 200 to 256" in found.why
 
 
 def test_nothing_is_said_of_tokens_in_a_step_that_vllm_chooses() -> None:
-    found = from_dtype(_of(LARGE), _of(LARGE, "fp8"), "fp8", seqs=128, batched=None)
+    found = from_dtype(known(LARGE, gpus=8), known(LARGE, "fp8", 8), "fp8", seqs=128, batched=None)
     assert found is not None
     assert found.max_num_batched_tokens is None
     assert found.why.endswith("so 256 sequences fit where 128 of auto do")
@@ -53,15 +45,15 @@ def test_nothing_is_said_of_tokens_in_a_step_that_vllm_chooses() -> None:
 
 @pytest.mark.parametrize("model", ["openai/gpt-oss-120b", "nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"])
 def test_nothing_is_suggested_where_part_of_the_cache_does_not_shrink(model: str) -> None:
-    assert from_dtype(_of(model, gpus=2), _of(model, "fp8", gpus=2), "fp8", 128, 8192) is None
+    assert from_dtype(known(model, gpus=2), known(model, "fp8", gpus=2), "fp8", 128, 8192) is None
 
 
 def test_nothing_is_suggested_for_the_same_type() -> None:
-    assert from_dtype(_of(LARGE), _of(LARGE, "bfloat16"), "bfloat16", 128, 8192) is None
+    assert from_dtype(known(LARGE, gpus=8), known(LARGE, "bfloat16", 8), "bfloat16", 128, 8192) is None
 
 
 def test_memory_holds_sequences_of_full_length() -> None:
-    found = from_memory(_of(LARGE), 50 * GIB, context=32768, seqs=16, batched=8192)
+    found = from_memory(known(LARGE, gpus=8), 50 * GIB, context=32768, seqs=16, batched=8192)
     assert found is not None
     assert found.max_num_seqs == 40
     assert found.why == (
@@ -71,11 +63,11 @@ def test_memory_holds_sequences_of_full_length() -> None:
 
 
 def test_limits_that_memory_does_not_carry_are_not_raised() -> None:
-    assert from_memory(_of(LARGE), 50 * GIB, context=32768, seqs=40, batched=8192) is None
+    assert from_memory(known(LARGE, gpus=8), 50 * GIB, context=32768, seqs=40, batched=8192) is None
 
 
 @given(memory=st.integers(1, 1 << 40), context=st.integers(1, 1 << 20), seqs=st.integers(1, 1024))
 def test_what_is_suggested_fits(memory: int, context: int, seqs: int) -> None:
-    of = _of("openai/gpt-oss-120b", gpus=2)
+    of = known("openai/gpt-oss-120b", gpus=2)
     found = from_memory(of, memory, context, seqs, batched=8192)
     assert found is None or found.max_num_seqs * of.sequence_bytes(context, 16384) <= memory

@@ -56,8 +56,8 @@ def _capacity(tier: int | str) -> Rule:
     # Not quantity().asInteger(): it gives up on sizes such as 10008000Gi.
     limit, dynamic = limits(tier), tier == DYNAMIC
     gib = "int(self.capacity.replace('Gi', ''))"
-    step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.stepAbove})"
-    above = f", and of {limit.stepAbove}Gi above {limit.threshold}Gi" if limit.threshold < limit.max else ""
+    step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.step_above})"
+    above = f", and of {limit.step_above}Gi above {limit.threshold}Gi" if limit.threshold < limit.max else ""
     mine = (
         "has(self.dynamicTier)"
         if dynamic

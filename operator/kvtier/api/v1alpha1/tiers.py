@@ -153,16 +153,10 @@ class Tiers(ApiModel):
         ),
     )
 
-    def names(self) -> list[str]:
-        """Names of the tiers that are set, fastest first, as they appear in `status.tiers`."""
-        set_tiers = {
-            "cpu": self.cpu,
-            "localSSD": self.local_ssd,
-            "lustre": self.lustre,
-            "objectStorage": self.object_storage,
-            "cloudStorage": self.cloud_storage,
-        }
-        return [name for name, tier in set_tiers.items() if tier is not None]
+    @property
+    def cpu_bytes(self) -> int:
+        """Size of the CPU tier; 0 without one."""
+        return self.cpu.capacity.bytes if self.cpu else 0
 
     def has_files(self) -> bool:
         """Whether blocks become files."""
