@@ -3,12 +3,12 @@
 Only the entry function of a check or of a concern takes a Context. What it calls takes the value that it decides on.
 """
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 from kvtier.api import identity, names
 from kvtier.api.placement import fitting
-from kvtier.api.v1alpha1 import KVCachePool, LustreTier, ModelStatus, OperationStatus, ServedModel, TierStatus
+from kvtier.api.v1alpha1 import KVCachePool, LustreTier, ModelStatus, ServedModel, TierStatus
 from kvtier.data.engines import EngineFacts
 from kvtier.engines import versions
 from kvtier.engines.fingerprint import fingerprint
@@ -16,6 +16,7 @@ from kvtier.facts import versions as gke_versions
 from kvtier.facts.children import Children, Claim, Deployment, PersistentVolume
 from kvtier.facts.identity import instance_name
 from kvtier.facts.model import ConfigMaps, Event, Facts, Instance, LustreFacts, Node, Observed
+from kvtier.facts.operations import Operations, operations_of
 from kvtier.facts.versions import GKEVersion
 from kvtier.facts.volumes import Volume
 from kvtier.pace import DEFAULT, Pace
@@ -54,8 +55,8 @@ class LustreView:
 
     `class_name` names its StorageClass, None unless the CSI driver makes the instance. `claim` and `volume` are the
     pool's own, live; `volumes` are those of the cluster that are reserved for the claim.
-    `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` and
-    `operations` are what was reported last.
+    `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` is what was
+    reported last, `operations` are those on the instance, up to date.
     """
 
     spec: LustreTier | None
@@ -70,7 +71,7 @@ class LustreView:
     claim_events: tuple[Event, ...] = ()
     holders: tuple[str, ...] = ()
     status: TierStatus | None = None
-    operations: tuple[OperationStatus, ...] = ()
+    operations: Operations = field(default_factory=Operations)
 
     @property
     def bound_claim(self) -> Claim | None:
@@ -135,13 +136,13 @@ def build(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT)
         facts=observed.facts,
         children=observed.views,
         pod_events=observed.pod_events,
-        lustre=_lustre(pool, observed),
+        lustre=_lustre(pool, observed, now, pace),
         now=now,
         pace=pace,
     )
 
 
-def _lustre(pool: KVCachePool, observed: Observed) -> LustreView:
+def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> LustreView:
     claim, volume = names.claim(pool.name), identity.volume_name(pool)
     spec = pool.spec.tiers.lustre
     return LustreView(
@@ -157,7 +158,7 @@ def _lustre(pool: KVCachePool, observed: Observed) -> LustreView:
         claim_events=observed.claim_events,
         holders=observed.holders,
         status=next((tier for tier in pool.status.tiers if tier.name == "lustre"), None),
-        operations=tuple(pool.status.operations),
+        operations=operations_of(pool, observed.facts.lustre, now, pace),
     )
 
 

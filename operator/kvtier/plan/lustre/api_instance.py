@@ -5,14 +5,16 @@ from dataclasses import replace
 from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.facts.model import Instance, LustreFacts, Observed
+from kvtier.facts.operations import operations_of
 from kvtier.plan.gates import STORAGE, blockers
 from kvtier.plan.lustre.api_errors import advice
 from kvtier.plan.lustre.existing import MOVING_SECONDS, SETTLED_SECONDS, Known, of, pending
 from kvtier.plan.lustre.identity import instance_name, volume_name
 from kvtier.plan.lustre.instance import create_body, digest, mismatch, verdict
-from kvtier.plan.lustre.operations import Followed, Wish, elapsed, follow, last
+from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow, last
 from kvtier.plan.lustre.resize import change, changing
 from kvtier.plan.model import Checks, Part, soonest
 
@@ -20,10 +22,10 @@ _STEPS = ((7200, "2 hours"), (3600, "an hour"), (1800, "30 minutes"), (600, "10 
 """Few, because each is a write of the status."""
 
 
-def creation(pool: KVCachePool, lustre: LustreTier, observed: Observed) -> Wish:
-    """The wish for an instance as the spec describes it.
+def creation(pool: KVCachePool, lustre: LustreTier, observed: Observed) -> DesiredOperation:
+    """An instance as the spec describes it.
 
-    An edited spec is another wish, and so is an instance after one that was made and is gone.
+    An edited spec is another one, and so is an instance after one that was made and is gone.
     """
     name, body = instance_name(pool, observed) or "", create_body(pool, lustre)
     subject, known = f"{lustre.capacity} {digest(body)}", last(pool, "Create")
@@ -31,7 +33,7 @@ def creation(pool: KVCachePool, lustre: LustreTier, observed: Observed) -> Wish:
         subject = f"{subject} after {known.progress_time}"
     elif known and known.subject.startswith(subject):
         subject = known.subject
-    return Wish("Create", subject, name, body)
+    return DesiredOperation("Create", subject, name, body)
 
 
 def provisioning(pool: KVCachePool, instance: Instance | None, now: str) -> Condition:
@@ -92,7 +94,9 @@ def _unseen(facts: LustreFacts | None, name: str) -> Known:
 def _create(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: Checks, now: str) -> Known:
     refused = blockers(checks, STORAGE, pool.spec.strict)
     wish = None if refused else creation(pool, lustre, observed)
-    create, update = _both(pool, observed, now, create=follow(pool, observed.facts, "Create", wish, now))
+    create, update = _both(
+        pool, observed, now, create=follow(operations_of(pool, observed.facts.lustre, now), "Create", wish)
+    )
     condition: Condition | None = None
     if create.status and create.status.state == "Running":
         condition = provisioning(pool, None, now)
@@ -101,8 +105,12 @@ def _create(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: C
     return _with(Known(condition=condition), (create, update), MOVING_SECONDS)
 
 
-def _change(pool: KVCachePool, observed: Observed, instance: Instance, wish: Wish | None, now: str) -> Known:
-    create, update = _both(pool, observed, now, update=follow(pool, observed.facts, "Update", wish, now))
+def _change(
+    pool: KVCachePool, observed: Observed, instance: Instance, wish: DesiredOperation | None, now: str
+) -> Known:
+    create, update = _both(
+        pool, observed, now, update=follow(operations_of(pool, observed.facts.lustre, now), "Update", wish)
+    )
     growth = changing(pool, instance, wish, update) if wish else None
     settled = instance.state == "ACTIVE" and wish is None
     known = Known(of(instance), verdict(instance), growth=growth)
@@ -130,10 +138,8 @@ def _both(
     create: Followed | None = None,
     update: Followed | None = None,
 ) -> tuple[Followed, Followed]:
-    return (
-        create or follow(pool, observed.facts, "Create", None, now),
-        update or follow(pool, observed.facts, "Update", None, now),
-    )
+    seen = operations_of(pool, observed.facts.lustre, now)
+    return create or follow(seen, "Create", None), update or follow(seen, "Update", None)
 
 
 def _with(known: Known, followed: tuple[Followed, ...], again: float | None = None) -> Known:

@@ -13,12 +13,13 @@ from kvtier.api.conditions import (
     unknown,
 )
 from kvtier.api.reasons import Reason
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus, TierStatus
 from kvtier.facts.model import Facts, Instance, Observed
 from kvtier.plan.lustre import copies
 from kvtier.plan.lustre.final_export import LastExport, last_export
 from kvtier.plan.lustre.identity import instance_name
-from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, elapsed, last
+from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, last
 from kvtier.plan.model import Part, soonest
 
 _AHEAD = timedelta(days=1)

@@ -9,10 +9,12 @@ from cronsim import CronSim, CronSimError
 from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, false, relayed, true
 from kvtier.api.quantities import GIB
 from kvtier.api.reasons import Reason
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus
 from kvtier.engines.fingerprint import pool_directory
 from kvtier.facts.model import Facts, Instance, Observed
-from kvtier.plan.lustre.operations import BUSY, Followed, Wish, elapsed, follow, last
+from kvtier.facts.operations import operations_of
+from kvtier.plan.lustre.operations import BUSY, DesiredOperation, Followed, follow, last
 from kvtier.plan.lustre.storage import bound
 
 Kind = Literal["Import", "Export"]
@@ -34,21 +36,22 @@ _ATTEMPTS = {
 _OTHER_ATTEMPTS = 3
 
 
-def follow_copy(pool: KVCachePool, facts: Facts, copy: Wish, due: bool, now: str) -> Followed:
+def follow_copy(pool: KVCachePool, facts: Facts, copy: DesiredOperation, due: bool, now: str) -> Followed:
     """The last copy of that kind, and this one, if it is due.
 
     One that runs is followed to its end first; a request of it that was lost is repeated as it was.
     """
-    known = last(pool, copy.kind)
+    known, seen = last(pool, copy.kind), operations_of(pool, facts.lustre, now)
     if known and known.state == "Running":
-        return follow(pool, facts, copy.kind, replace(copy, subject=known.subject), now)
-    return follow(pool, facts, copy.kind, copy if due else None, now)
+        return follow(seen, copy.kind, replace(copy, subject=known.subject))
+    return follow(seen, copy.kind, copy if due else None)
 
 
 def remembered(pool: KVCachePool, facts: Facts, now: str) -> tuple[OperationStatus, ...]:
     """The last copies, without asking for any: what was done must not be done again."""
     kinds: tuple[Kind, ...] = ("Import", "Export")
-    return tuple(one for kind in kinds for one in follow(pool, facts, kind, None, now).operations)
+    seen = operations_of(pool, facts.lustre, now)
+    return tuple(one for kind in kinds for one in follow(seen, kind, None).operations)
 
 
 def begun(operation: OperationStatus) -> bool:
@@ -104,10 +107,12 @@ def reached(pool: KVCachePool, observed: Observed) -> bool:
     return before != WAITING and bound(pool, observed) is not None
 
 
-def wish(pool: KVCachePool, kind: Kind, subject: str | None, instance: str) -> Wish:
+def wish(pool: KVCachePool, kind: Kind, subject: str | None, instance: str) -> DesiredOperation:
     """A copy between the pool's directory on an instance and its place in Cloud Storage."""
     tier = pool.spec.tiers.cloud_storage
-    return Wish(kind, subject or "", instance, {"uri": tier.uri if tier else "", "path": path(pool)})
+    return DesiredOperation(
+        kind, subject or "", instance, {"uri": tier.uri if tier else "", "path": path(pool)}
+    )
 
 
 def _id(instance: str) -> str:

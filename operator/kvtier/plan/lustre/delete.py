@@ -7,28 +7,20 @@ from typing import Any
 from kvtier.api.kinds import Object
 from kvtier.api.names import ANNOTATION_PROVISIONER
 from kvtier.api.quantities import gib
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, TierStatus
-from kvtier.facts.model import Instance, LustreFacts, Observed
+from kvtier.facts.model import Instance, Observed
+from kvtier.facts.operations import operations_of
 from kvtier.facts.volumes import Volume
 from kvtier.plan.children import claim_name, mounts_lustre
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.api_errors import advice
 from kvtier.plan.lustre.identity import instance_name, volume_name
 from kvtier.plan.lustre.instance import ours
-from kvtier.plan.lustre.operations import (
-    POLL_SECONDS,
-    UNANSWERED,
-    Followed,
-    Kind,
-    Wish,
-    elapsed,
-    follow,
-    last,
-)
+from kvtier.plan.lustre.operations import POLL_SECONDS, UNANSWERED, DesiredOperation, Followed, follow, last
 from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Manifest, Part, to_delete
 
-_BOTH: tuple[Kind, ...] = ("Create", "Delete")
 _IN_FLIGHT_SECONDS = 60.0
 """How long a request may take to be carried out after nobody waits for its answer any more."""
 
@@ -79,23 +71,24 @@ def remove_instance(pool: KVCachePool, observed: Observed, now: str) -> Removal:
     name, facts = instance_name(pool, observed), observed.facts.lustre
     if name is None or not made_here(pool, observed):
         return Removal()
-    create = follow(pool, observed.facts, "Create", None, now)
+    seen = operations_of(pool, observed.facts.lustre, now)
+    create = follow(seen, "Create", None)
     if facts is None or facts.error:
         error = facts.error if facts and facts.error else "the Lustre API was not asked"
         return Removal(_part(create), (f"instance {name} ({error})",))
     if facts.instance is None:
         waits = (f"the creation of instance {name}",) if _making(pool, observed, now) else ()
-        return Removal(_part(create, follow(pool, observed.facts, "Delete", None, now)), waits)
+        return Removal(_part(create, follow(seen, "Delete", None)), waits)
     if not ours(pool, facts.instance):
         return Removal(_part(create), keeps=(f"instance {name}, which is not this pool's by its labels",))
-    delete = follow(pool, observed.facts, "Delete", _wish(facts.instance), now)
+    delete = follow(seen, "Delete", _deletion(facts.instance))
     return Removal(_part(create, delete), (f"instance {name}{_trouble(delete)}",))
 
 
-def _wish(instance: Instance) -> Wish:
+def _deletion(instance: Instance) -> DesiredOperation:
     """For this very instance: a namesake that is made later is deleted anew."""
     made = f" of {instance.created}" if instance.created else ""
-    return Wish("Delete", f"deletion{made}", instance.name)
+    return DesiredOperation("Delete", f"deletion{made}", instance.name)
 
 
 def _making(pool: KVCachePool, observed: Observed, now: str) -> bool:
@@ -106,14 +99,13 @@ def _making(pool: KVCachePool, observed: Observed, now: str) -> bool:
     Case 3: nobody has its answer -> it may be carried out for another minute.
     Case 4: it runs -> yes, unless the instance was deleted meanwhile.
     """
-    create, delete = (follow(pool, observed.facts, kind, None, now).status for kind in _BOTH)
-    create, asked = create or last(pool, "Create"), (observed.facts.lustre or LustreFacts()).operations
+    seen = operations_of(pool, observed.facts.lustre, now)
+    create, delete = seen.last("Create"), seen.last("Delete")
     if create is None:
-        told = {one.request_id for one in pool.status.operations}
-        return any(not one.done for request, one in asked.items() if request not in told)
+        return seen.unrecorded()
     if create.state != "Running" and (create.name or create.code not in UNANSWERED):
         return False
-    if create.state != "Running" or not (create.name or create.request_id in asked):
+    if create.state != "Running" or seen.lost(create):
         return elapsed(create.progress_time or create.start_time, now) < _IN_FLIGHT_SECONDS
     if delete is None or delete.state != "Succeeded":
         return True
@@ -283,4 +275,4 @@ def plan_removed(pool: KVCachePool, observed: Observed, now: str) -> Part:
 
 
 def _operations(pool: KVCachePool, observed: Observed, now: str) -> tuple[OperationStatus, ...]:
-    return follow(pool, observed.facts, "Create", None, now).operations
+    return follow(operations_of(pool, observed.facts.lustre, now), "Create", None).operations

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from kvtier.api.conditions import Condition
 from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus
 from kvtier.facts.model import Observed
+from kvtier.facts.operations import operations_of
 from kvtier.plan.lustre import copies
 from kvtier.plan.lustre.identity import instance_name
 from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, follow, last
@@ -39,7 +40,9 @@ def last_export(pool: KVCachePool, observed: Observed, now: str) -> LastExport:
     tier, name = pool.spec.tiers.cloud_storage, instance_name(pool, observed)
     if tier is None or name is None or not _wanted(pool, tier, observed):
         return LastExport()
-    first = _aware(follow(pool, observed.facts, "Import", None, now).status, observed, now)
+    first = _aware(
+        follow(operations_of(pool, observed.facts.lustre, now), "Import", None).status, observed, now
+    )
     busy = first is not None and first.state == "Running" and copies.begun(first)
     known = last(pool, "Export")
     over = busy or (known is not None and known.subject == _SUBJECT and copies.given_up(known))
@@ -62,7 +65,8 @@ def _exports(pool: KVCachePool, observed: Observed, instance: str, due: bool, no
     found = copies.follow_copy(pool, observed.facts, wish, due, now)
     earlier = found.status is not None and found.status.subject != _SUBJECT
     ended = found.status is not None and found.status.state != "Running"
-    return follow(pool, observed.facts, "Export", wish, now) if due and earlier and ended else found
+    again = due and earlier and ended
+    return follow(operations_of(pool, observed.facts.lustre, now), "Export", wish) if again else found
 
 
 def _outcome(

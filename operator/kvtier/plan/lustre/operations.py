@@ -1,61 +1,17 @@
-"""How an operation of the Lustre API stands, after what was seen of it."""
+"""Which operation to ask the Lustre API for: each once, and again after a failure."""
 
 import hashlib
-import math
 import uuid
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from datetime import datetime
-from typing import Any, Literal
+from typing import Any
 
-from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, TransferStatus
-from kvtier.facts.model import Counters, Facts, Operation
+from kvtier.api.times import elapsed
+from kvtier.api.v1alpha1 import KVCachePool, OperationStatus
+from kvtier.facts.operations import Kind, Operations, updated
+from kvtier.pace import DEFAULT, Pace
 from kvtier.plan.model import Call
 
-_LONGEST = 1000
-"""Characters of a message; the status takes 1024."""
-
-
-def updated(known: OperationStatus, seen: Operation | None, now: str) -> OperationStatus:
-    """What is known, with what was seen; the time of progress moves only with progress."""
-    if seen is None:
-        return known
-    fresh: dict[str, Any] = {"name": seen.name or known.name, "state": _state(seen)}
-    if seen.counters:
-        fresh["transfer"] = _transfer(seen.counters)
-    if fresh["state"] == "Failed":
-        fresh["code"] = seen.code or "ObjectsFailed"
-        fresh["message"] = (
-            "; ".join(text for text in (seen.message, *seen.problems) if text)[:_LONGEST] or None
-        )
-    after = known.model_copy(update=fresh)
-    return after if after == known else after.model_copy(update={"progress_time": now})
-
-
-def _state(seen: Operation) -> str:
-    """Done is not enough: a transfer has succeeded only if no object failed."""
-    if not seen.done:
-        return "Running"
-    return "Failed" if seen.code or (seen.counters and seen.counters.failed) else "Succeeded"
-
-
-def _transfer(counters: Counters) -> TransferStatus:
-    return TransferStatus(
-        objects_found=counters.found,
-        objects_copied=counters.copied,
-        objects_skipped=counters.skipped,
-        objects_failed=counters.failed,
-        bytes_found=counters.bytes_found,
-        bytes_copied=counters.bytes_copied,
-    )
-
-
-Kind = Literal["Create", "Update", "Import", "Export", "Delete"]
-_VERBS: dict[str, Any] = {kind: kind.lower() for kind in ("Create", "Update", "Import", "Export", "Delete")}
-
-POLL_SECONDS = 15.0
-_FIRST_RETRY_SECONDS = 60.0
-_LAST_RETRY_SECONDS = 1800.0
 BUSY = ("Aborted", "FailedPrecondition")
 """The instance has something else to do: asking again soon costs nothing, and is no failure of ours."""
 
@@ -69,10 +25,18 @@ UNANSWERED = (
 )
 """Codes of a request that may have been carried out all the same: it is repeated under its own request id."""
 
+_VERBS: dict[Kind, Any] = {
+    "Create": "create",
+    "Update": "update",
+    "Import": "import",
+    "Export": "export",
+    "Delete": "delete",
+}
+
 
 @dataclass(frozen=True)
-class Wish:
-    """An operation that should have been done. `subject` tells one wish from the next of its kind."""
+class DesiredOperation:
+    """An operation that should have been done. `subject` tells it from another one of its kind."""
 
     kind: Kind
     subject: str
@@ -82,7 +46,7 @@ class Wish:
 
 @dataclass(frozen=True)
 class Followed:
-    """The last operation of a kind, what to ask for now, and when to look again (seconds)."""
+    """The last operation of a kind, the request to make now, and when to look again (seconds)."""
 
     status: OperationStatus | None = None
     call: Call | None = None
@@ -101,103 +65,99 @@ class Followed:
         return bool(self.status and self.status.subject == subject and self.status.state == "Succeeded")
 
 
+POLL_SECONDS = DEFAULT.moving
+
+
 def last(pool: KVCachePool, kind: Kind) -> OperationStatus | None:
     """The operation of a kind that the status tells of."""
     return next((one for one in pool.status.operations if one.kind == kind), None)
 
 
-def follow(pool: KVCachePool, facts: Facts, kind: Kind, wish: Wish | None, now: str) -> Followed:
+def follow(operations: Operations, kind: Kind, desired: DesiredOperation | None) -> Followed:
     """Where the last operation of a kind stands, and the next request, if one is due.
 
-    Case 1: one is running -> follow it; ask again with the same request id if its request was lost, or forget
-    it if nobody wants it any more: whether it was carried out shows in the instance.
-    Case 2: nothing is wished for, or just that was done -> report the last one.
-    Case 3: just that has failed -> try again after a back-off, as another attempt.
-    Case 4: something new -> ask for it.
+    Case 1: one is running -> follow it.
+    Case 2: its request was lost -> repeat it, or forget it if it is not desired any more: whether it was carried out
+            shows in the instance.
+    Case 3: nothing is desired, or just that was done -> report the last one.
+    Case 4: just that has failed -> try again after a back-off, as another attempt.
+    Case 5: something new -> ask for it.
     """
-    answers = facts.lustre.operations if facts.lustre else {}
-    known = before = _standing(pool, kind, answers, now)
-    if known and known.state == "Running":
-        if known.name or known.request_id in answers:
-            return Followed(known, None, POLL_SECONDS)
-        if wish and wish.subject == known.subject:
-            return Followed(known, _call(wish, known.request_id), POLL_SECONDS)
-        known = None
-    if wish is None:
-        return Followed(known)
-    if known is None or known.subject != wish.subject:
-        return _ask(wish, 1, _request_id(pool, wish, 1, before), answers, now)
-    if known.state == "Succeeded":
-        return Followed(known)
-    wait = retry_after(known, now)
-    return Followed(known, None, wait) if wait > 0 else _retry(pool, wish, known, answers, now)
+    last = operations.last(kind)
+    same = last is not None and desired is not None and last.subject == desired.subject
+    if last and operations.lost(last):
+        if desired is None:
+            return Followed()
+        return _request(desired, last, operations.pace) if same else _first(operations, desired, last)
+    if last and last.state == "Running":
+        return Followed(last, None, operations.pace.moving)
+    if desired is None or (last and same and last.state == "Succeeded"):
+        return Followed(last)
+    return _retry(operations, desired, last) if last and same else _first(operations, desired, last)
 
 
-def retry_after(failed: OperationStatus, now: str) -> float:
-    """Seconds until a failed operation is due again; it doubles from 1 to 30 minutes."""
-    delay = min(_FIRST_RETRY_SECONDS * float(2 ** min(failed.attempt - 1, 10)), _LAST_RETRY_SECONDS)
+def retry_after(failed: OperationStatus, now: str, pace: Pace) -> float:
+    """Seconds until a failed operation is due again; they double up to `pace.last_retry`."""
+    delay = min(pace.first_retry * float(2 ** min(failed.attempt - 1, 10)), pace.last_retry)
     if failed.code in BUSY:
-        delay = _FIRST_RETRY_SECONDS
+        delay = pace.first_retry
     since = elapsed(failed.progress_time or failed.start_time, now)
     # A failure further ahead than the wait was noted before the clock was put back.
     return delay - since if since > -delay else 0.0
 
 
-def elapsed(since: str, now: str) -> float:
-    """Seconds between two RFC 3339 times; an unreadable one, which kvtier has not written, was long ago."""
-    try:
-        return (datetime.fromisoformat(now) - datetime.fromisoformat(since)).total_seconds()
-    except (ValueError, TypeError):
-        return math.inf
+def _first(operations: Operations, desired: DesiredOperation, before: OperationStatus | None) -> Followed:
+    return _ask(operations, desired, 1, _request_id(operations.pool_uid, desired, 1, before))
 
 
-def _standing(
-    pool: KVCachePool, kind: Kind, answers: Mapping[str, Operation], now: str
-) -> OperationStatus | None:
-    """The last operation of a kind, with what is known of it by now if it was still running."""
-    known = last(pool, kind)
-    running = known is not None and known.state == "Running"
-    return updated(known, answers.get(known.request_id), now) if known and running else known
-
-
-def _retry(
-    pool: KVCachePool, wish: Wish, failed: OperationStatus, answers: Mapping[str, Operation], now: str
-) -> Followed:
-    attempt = failed.attempt + 1
+def _retry(operations: Operations, desired: DesiredOperation, failed: OperationStatus) -> Followed:
+    wait, attempt = retry_after(failed, operations.now, operations.pace), failed.attempt + 1
+    if wait > 0:
+        return Followed(failed, None, wait)
     if failed.name or failed.code not in UNANSWERED:
-        return _ask(wish, attempt, _request_id(pool, wish, attempt, failed), answers, now)
-    seen = answers.get(failed.request_id)
-    if seen and seen.done and not seen.name:
+        request = _request_id(operations.pool_uid, desired, attempt, failed)
+        return _ask(operations, desired, attempt, request)
+    answer = operations.answers.get(failed.request_id)
+    if answer and answer.done and not answer.name:
         # That is the failure which is known already.
-        answers = {}
-    return _ask(wish, attempt, failed.request_id, answers, now)
+        again = _begun(desired, attempt, failed.request_id, operations.now)
+        return _request(desired, again, operations.pace)
+    return _ask(operations, desired, attempt, failed.request_id)
 
 
-def _ask(wish: Wish, attempt: int, request: str, answers: Mapping[str, Operation], now: str) -> Followed:
-    asked = OperationStatus(
-        kind=wish.kind,
-        subject=wish.subject,
+def _ask(operations: Operations, desired: DesiredOperation, attempt: int, request: str) -> Followed:
+    """A process that could not write the status may have made the request already."""
+    asked, answer = _begun(desired, attempt, request, operations.now), operations.answers.get(request)
+    if answer is None:
+        return _request(desired, asked, operations.pace)
+    return Followed(updated(asked, answer, operations.now), None, operations.pace.moving)
+
+
+def _begun(desired: DesiredOperation, attempt: int, request: str, now: str) -> OperationStatus:
+    return OperationStatus(
+        kind=desired.kind,
+        subject=desired.subject,
         state="Running",
         attempt=attempt,
         request_id=request,
         start_time=now,
         progress_time=now,
     )
-    if request in answers:
-        return Followed(updated(asked, answers[request], now), None, POLL_SECONDS)
-    return Followed(asked, _call(wish, request), POLL_SECONDS)
 
 
-def _call(wish: Wish, request: str) -> Call:
-    return Call(_VERBS[wish.kind], wish.instance, request, wish.body)
+def _request(desired: DesiredOperation, begun: OperationStatus, pace: Pace) -> Followed:
+    call = Call(_VERBS[desired.kind], desired.instance, begun.request_id, desired.body)
+    return Followed(begun, call, pace.moving)
 
 
-def _request_id(pool: KVCachePool, wish: Wish, attempt: int, before: OperationStatus | None) -> str:
+def _request_id(
+    pool_uid: str, desired: DesiredOperation, attempt: int, before: OperationStatus | None
+) -> str:
     """The same for the same attempt, so that a process that died after its request repeats just that request.
 
-    It hangs on the operation before: what is wished for once more, after something else, is another request.
+    It hangs on the operation before: what is desired once more, after something else, is another request.
     """
-    text = f"{pool.uid}/{wish.instance}/{wish.kind}/{wish.subject}/{attempt}"
+    text = f"{pool_uid}/{desired.instance}/{desired.kind}/{desired.subject}/{attempt}"
     if before:
         text += f"/{before.request_id}"
     # The API wants a UUID of version 4.

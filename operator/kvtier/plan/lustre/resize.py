@@ -9,13 +9,14 @@ from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, true
 from kvtier.api.kinds import Object
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.facts.model import Event, Instance, Observed
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.api_errors import advice
 from kvtier.plan.lustre.csi_errors import DriverError, parse
 from kvtier.plan.lustre.instance import digest, growth_body, settings_body
-from kvtier.plan.lustre.operations import Followed, Wish, elapsed
+from kvtier.plan.lustre.operations import DesiredOperation, Followed
 from kvtier.plan.model import Checks
 
 _PASSING = ("DeadlineExceeded", "Unavailable", "Aborted", "Cancelled")
@@ -134,7 +135,9 @@ def _condition(claim: Object, type_: str) -> Object | None:
 _CHANGEABLE = ("ACTIVE", "UPDATING")
 
 
-def change(pool: KVCachePool, lustre: LustreTier, instance: Instance, checks: Checks) -> Wish | None:
+def change(
+    pool: KVCachePool, lustre: LustreTier, instance: Instance, checks: Checks
+) -> DesiredOperation | None:
     """The next change, None if the instance is as the spec wants it, or cannot be changed now.
 
     Settings go first: a growth that fails for want of room does not hold them up.
@@ -142,14 +145,16 @@ def change(pool: KVCachePool, lustre: LustreTier, instance: Instance, checks: Ch
     if instance.state not in _CHANGEABLE:
         return None
     if settings := settings_body(pool, lustre, instance):
-        return Wish("Update", _of(instance, f"settings {digest(settings)}"), instance.name, settings)
+        return DesiredOperation(
+            "Update", _of(instance, f"settings {digest(settings)}"), instance.name, settings
+        )
     if lustre.size <= instance.capacity or checks[CAPACITY_VALID].status == "False":
         return None
     growth = f"{gib(instance.capacity)} to {lustre.capacity}"
-    return Wish("Update", _of(instance, growth), instance.name, growth_body(lustre.size))
+    return DesiredOperation("Update", _of(instance, growth), instance.name, growth_body(lustre.size))
 
 
-def changing(pool: KVCachePool, instance: Instance, wish: Wish, update: Followed) -> Condition:
+def changing(pool: KVCachePool, instance: Instance, wish: DesiredOperation, update: Followed) -> Condition:
     """StorageReady while a change is under way or has failed. It stays True: a change holds up no Pod."""
     has, status = f"instance {instance.name} has {gib(instance.capacity)}", update.status
     if status and status.state == "Failed" and status.subject == wish.subject:

@@ -12,6 +12,7 @@ from kvtier.api import names
 from kvtier.api.conditions import TIER_WRITABLE, Condition, false, true
 from kvtier.api.kinds import Object
 from kvtier.api.reasons import Reason
+from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import descriptor, directory, pool_directory
 from kvtier.engines.native import LUSTRE_ROOT
@@ -21,7 +22,6 @@ from kvtier.plan.engine_pods import literal, placed
 from kvtier.plan.gates import ENGINES_ON_LUSTRE, blockers
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.csi_errors import mount_hint
-from kvtier.plan.lustre.operations import elapsed
 from kvtier.plan.model import Checks, Manifest, Part, Ref, to_delete
 from kvtier.plan.model_sizes import blocks_per_chunk
 from kvtier.plan.pod_events import hindrance

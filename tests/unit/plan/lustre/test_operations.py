@@ -6,8 +6,9 @@ from typing import Any
 
 import pytest
 
-from kvtier.facts.model import Counters, Facts, LustreFacts, Operation
-from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, Kind, follow
+from kvtier.facts.model import Counters, LustreFacts, Operation
+from kvtier.facts.operations import Kind, operations_of
+from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, follow
 from unit.builders import NOW
 from unit.plan.lustre.following import INSTANCE, LATER, NAME, NEXT, NIGHT, Process
 from unit.tables import table
@@ -42,8 +43,8 @@ def test_every_kind_has_its_verb(kind: Kind) -> None:
 
 def test_kinds_do_not_get_in_each_others_way(process: Process) -> None:
     process.at()
-    facts = Facts(lustre=LustreFacts())
-    found = follow(process.pool, facts, "Import", replace(NIGHT, kind="Import"), NOW)
+    seen = operations_of(process.pool, LustreFacts(), NOW)
+    found = follow(seen, "Import", replace(NIGHT, kind="Import"))
     assert found.call is not None
     assert found.call.request != process.status.request_id
 

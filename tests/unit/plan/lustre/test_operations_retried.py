@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.api.v1alpha1 import OperationStatus, PoolStatus
-from kvtier.plan.lustre.operations import UNANSWERED, elapsed, retry_after
+from kvtier.pace import DEFAULT
+from kvtier.plan.lustre.operations import UNANSWERED, retry_after
 from unit.builders import NOW, pool, with_status
 from unit.plan.lustre.following import LATER, NAME, NEXT, NIGHT, Process
 from unit.tables import table
@@ -60,7 +61,7 @@ def test_a_refusal_is_a_failure_without_a_name(process: Process) -> None:
 )
 def test_back_off(attempt: int, code: str, wait: float) -> None:
     one = FAILED.model_copy(update={"attempt": attempt, "code": code, "progress_time": NOW})
-    assert retry_after(one, NOW) == wait
+    assert retry_after(one, NOW, DEFAULT) == wait
 
 
 def test_the_wait_begins_with_the_failure_and_not_with_the_request() -> None:
@@ -165,9 +166,8 @@ def test_messages(process: Process, message: str, problems: tuple[str, ...], tol
     OperationStatus.model_validate(process.status.model_dump(by_alias=True))
 
 
-@pytest.mark.parametrize("garbage", ["soon", "2026-13-45T99:00:00Z", "2026-11-29T12:00:00"])
+@pytest.mark.parametrize("garbage", ["soon", "2026-13-45T99:00:00Z"])
 def test_a_time_that_cannot_be_read_was_long_ago(garbage: str) -> None:
-    assert elapsed(garbage, NOW) > 1e9
     process = failed(progress_time=garbage)
     assert process.at().call is not None
 
