@@ -11,7 +11,7 @@ from kvtier.checks import run
 from kvtier.context import Context, build
 from kvtier.facts.children import children as views
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
-from kvtier.plan.lustre.write_probe import caches, probe
+from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
 
 NOW = "2026-11-29T12:00:00Z"
@@ -144,7 +144,14 @@ def job(of: KVCachePool, *ended: str, after: str = "", **changes: Any) -> Any:
     ]
     created = {"metadata": {"uid": f"job-uid-{after}", "creationTimestamp": at}}
     state = joined(created, {"status": {"conditions": conditions}})
-    return live(probe(of, claim(of), caches(of, Facts()), after), **joined(state, changes))
+    return live(write_probe(of, after=after).manifest, **joined(state, changes))
+
+
+def write_probe(of: KVCachePool, bound: Any = None, after: str = "") -> ProbeJob:
+    """The Job that kvtier makes to try the pool's claim out, after the one with the uid `after` has failed."""
+    look = context(of, bound or claim(of))
+    assert look.lustre.claim
+    return probe_job(of, look.lustre.claim, caches(of, look.models), after)
 
 
 def deployment(of: KVCachePool, ready: int = 1, **changes: Any) -> Any:

@@ -1,12 +1,13 @@
 """The planner's answer: what to write, what to delete, what to report, when to look again."""
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from kvtier.api.conditions import Condition
 from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
+from kvtier.facts.children import Child
 from kvtier.plan.events import PoolEvent
 
 Manifest = dict[str, Any]
@@ -43,6 +44,11 @@ def to_delete(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
         for (kind, name), obj in children.items()
         if not obj["metadata"].get("deletionTimestamp")
     )
+
+
+def references(children: Iterable[Child]) -> tuple[Ref, ...]:
+    """What to delete, so that these children go: those that are not being deleted already."""
+    return tuple(Ref(child.kind, child.name, child.uid) for child in children if not child.deleting)
 
 
 @dataclass(frozen=True)

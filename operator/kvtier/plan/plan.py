@@ -1,18 +1,18 @@
 """The planner: `plan(pool, observed, now)` is the whole decision, without I/O, clock or chance."""
 
-from kvtier.api.conditions import EVICTION_HEALTHY, READY, Condition, stamp, unknown
+from kvtier.api.conditions import EVICTION_HEALTHY, READY, TIER_WRITABLE, Condition, stamp, unknown
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.checks import run
-from kvtier.context import build
+from kvtier.context import Context, build
 from kvtier.facts.model import Facts, Observed
 from kvtier.pace import DEFAULT, Pace
 from kvtier.plan import status
 from kvtier.plan.lustre.cloud_storage import imported, plan_transfers
 from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
 from kvtier.plan.lustre.shared_tier import SharedTier
-from kvtier.plan.lustre.storage import bound, plan_storage
-from kvtier.plan.lustre.write_probe import plan_writable
+from kvtier.plan.lustre.storage import plan_storage
+from kvtier.plan.lustre.write_probe import plan_write_probe
 from kvtier.plan.model import Checks, Part, Plan, soonest
 from kvtier.plan.model_sizes import with_tokens
 from kvtier.plan.nodes import nodes_usable, plan_nodes
@@ -30,7 +30,7 @@ def plan(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) 
     checks = run(context)
     nodes = plan_nodes(pool, observed, checks)
     usable = nodes_usable(nodes)
-    lustre, tier = _shared_tier(pool, observed, checks, usable, now)
+    lustre, tier = _shared_tier(context, observed, checks, usable, now)
     serving = plan_serving(pool, observed, checks, tier, usable)
     parts = (*lustre, nodes, serving)
     deletes = (*leftovers(pool, observed), *(ref for part in parts for ref in part.deletes))
@@ -46,21 +46,22 @@ def plan(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) 
 
 
 def _shared_tier(
-    pool: KVCachePool, observed: Observed, checks: Checks, nodes: bool, now: str
+    context: Context, observed: Observed, checks: Checks, nodes: bool, now: str
 ) -> tuple[tuple[Part, ...], SharedTier]:
     """What the concerns of the shared tier plan, and what engines may do with it meanwhile."""
-    storage, claim = plan_storage(pool, observed, checks, now), bound(pool, observed)
-    writable = plan_writable(pool, observed, checks, claim, nodes, now)
-    proven = all(condition.status == "True" for condition in writable.conditions)
-    transfers = plan_transfers(pool, observed, bool(claim) and proven, now)
+    pool, claim = context.pool, context.lustre.bound_claim
+    storage = plan_storage(pool, observed, checks, now)
+    probe = plan_write_probe(context, checks, claim, nodes)
+    transfers = plan_transfers(pool, observed, probe.proven, now)
     maintenance = plan_maintenance(pool, observed, now)
     waits = [] if claim else ["the Lustre claim is not bound"]
-    waits += [f"{c.type} is {c.status}" for c in writable.conditions if c.status != "True"]
+    waits += [f"{TIER_WRITABLE} is False"] if claim and not probe.proven else []
     waits += [] if imported(pool, transfers) else ["data is imported from Cloud Storage"]
     leave = bypassed(pool, maintenance)
     waits += ["maintenance of the instance is bypassed"] if leave else []
-    tier = SharedTier(None if waits else claim, tuple(waits), leave, claim)
-    return (storage, writable, transfers, maintenance), tier
+    name = claim.name if claim else None
+    tier = SharedTier(None if waits else name, tuple(waits), leave, name)
+    return (storage, probe.part, transfers, maintenance), tier
 
 
 def pool_status(

@@ -1,46 +1,111 @@
-"""The directories below the shared tier's root in which a pool's models keep their blocks, and what describes them."""
+"""Whether engines can write to the shared tier: a Job tries it as they would, and describes the directories of caches.
+
+TierWritable says what the last Job has found. It runs again after a failure, for another claim and for other caches.
+"""
 
 import json
-import re
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from functools import cache
 from importlib.resources import files
-from typing import Any
+from typing import Any, NamedTuple
 
 from kvtier.api import names
 from kvtier.api.conditions import TIER_WRITABLE, Condition, false, true
-from kvtier.api.kinds import Object
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.context import Context, ModelView
 from kvtier.engines.fingerprint import descriptor, directory, pool_directory
 from kvtier.engines.native import LUSTRE_ROOT
-from kvtier.facts.model import Facts, Observed
-from kvtier.plan.children import child, claim_name, owner
+from kvtier.facts.children import Claim, Job, JobEnd
+from kvtier.facts.model import Event, Observed
+from kvtier.plan.children import child, owner
 from kvtier.plan.engine_pods import literal, placed
 from kvtier.plan.gates import ENGINES_ON_LUSTRE, blockers
-from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.csi_errors import mount_hint
-from kvtier.plan.model import Checks, Manifest, Part, Ref, to_delete
-from kvtier.plan.model_sizes import blocks_per_chunk
+from kvtier.plan.model import Checks, Manifest, Part, Ref, references
 from kvtier.plan.pod_events import hindrance
 
 
 @dataclass(frozen=True)
-class Cache:
-    """`directory` is below the root of the tier, `document` is the text of its kvtier.json."""
+class WriteProbe:
+    """What to do about the Jobs, and TierWritable. `proven`: one has written to the claim, and read it back."""
 
-    directory: str
-    document: str
+    part: Part = field(default_factory=Part)
+    proven: bool = False
 
 
-def caches(pool: KVCachePool, facts: Facts) -> tuple[Cache, ...]:
-    """One for each directory, however many models share it."""
-    numbers = [(model, blocks_per_chunk(pool, model, facts)) for model in pool.spec.models]
-    found = {directory(pool, *one): descriptor(pool, *one) for one in numbers}
-    return tuple(Cache(*item) for item in sorted(found.items()))
+def plan_write_probe(context: Context, checks: Checks, claim: Claim | None, nodes_usable: bool) -> WriteProbe:
+    """The Job that is due, those that are no longer needed, and what they have found.
 
+    `claim` is the one that engines are to mount, None before it is bound. `nodes_usable`: engines may be placed.
+
+    Case 1: no shared tier, or its claim is being deleted -> no Jobs: their Pods, finished or not, keep a claim.
+    Case 2: the claim is not bound -> nothing to say, and nothing to do.
+    Case 3: a Job has succeeded -> it stays as the record.
+    Case 4: the last one has failed -> its finding stands until another, after a while, has ended.
+    Case 5: none has ended -> one runs, or is made once engines could run.
+    """
+    pool, lustre, jobs = context.pool, context.lustre, _probes(context.children.jobs)
+    if lustre.spec is None or (lustre.claim and lustre.claim.deleting):
+        return WriteProbe(Part(deletes=references(jobs)))
+    if claim is None:
+        return WriteProbe()
+    tried = caches(pool, context.models)
+    last = _last_ended(jobs, series(pool, claim, tried))
+    if last and last.end.succeeded:
+        return WriteProbe(Part(conditions=(_written(),), deletes=_all_but(jobs, last.job)), proven=True)
+    due = probe_job(pool, claim, tried, after=last.job.uid if last else "")
+    running = context.children.job(due.name)
+    held = None if running else _held(blockers(checks, ENGINES_ON_LUSTRE, pool.spec.strict), nodes_usable)
+    refused = running is not None and _podless(running, context.now)
+    as_root, seen = lustre.spec.prepare_as_root, Observed(pod_events=context.pod_events)
+    if last and not refused:
+        found = _finding(last.end, as_root, pool_directory(pool))
+        condition = _failed(last.job.name, found, hindrance(seen, due.name), context.pace.probe_retry)
+    else:
+        condition = held or _progress(due.name, pool.namespace, as_root, refused, context.pod_events)
+    wait = context.pace.probe_retry - elapsed(last.end.at, context.now) if last else 0.0
+    return WriteProbe(
+        Part(
+            applies=(due.manifest,) if not running and not held and wait <= 0 else (),
+            conditions=(condition,),
+            deletes=_all_but(jobs, last.job if last else None, running),
+            again=context.pace.probe if running else wait if wait > 0 else None,
+        )
+    )
+
+
+class _Ended(NamedTuple):
+    job: Job
+    end: JobEnd
+
+
+def _probes(jobs: Sequence[Job]) -> list[Job]:
+    """The Jobs that try the shared tier out, the oldest first."""
+    return sorted((job for job in jobs if job.probe), key=lambda job: (job.created, job.name))
+
+
+def _last_ended(jobs: Sequence[Job], of_series: str) -> _Ended | None:
+    ended = [_Ended(job, job.end) for job in jobs if job.probe == of_series and job.end]
+    return ended[-1] if ended else None
+
+
+def _all_but(jobs: Sequence[Job], *kept: Job | None) -> tuple[Ref, ...]:
+    return references(job for job in jobs if job not in kept)
+
+
+_PODLESS_SECONDS = 30.0
+"""How long a started Job may have no Pod: why none can be made, the Job controller says in Events alone."""
+
+
+def _podless(job: Job, now: str) -> bool:
+    """Whether no Pod of a Job could be made."""
+    return bool(job.started) and not job.has_pods and elapsed(job.started, now) > _PODLESS_SECONDS
+
+
+# The Job.
 
 EXIT_CODES = (5, 13, 28, 30)
 """What `templates/probe.sh` ends with where the file system has answered: EIO, EACCES, ENOSPC, EROFS."""
@@ -54,47 +119,48 @@ _LONGEST_DOCUMENT = 16 << 10
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "128Mi"}}
 
 
-def series(pool: KVCachePool, claim: Object, caches: Sequence[Cache]) -> str:
-    """Names what is to be proven and described: this claim, for this pool's caches, with or without root's help."""
-    lustre = pool.spec.tiers.lustre
-    as_root = str(lustre is not None and lustre.prepare_as_root)
-    directories = (cache.directory for cache in caches)
-    return names.digest(pool.uid, claim["metadata"].get("uid", ""), as_root, *directories)
+@dataclass(frozen=True)
+class Cache:
+    """`directory` is below the root of the tier, `document` is the text of its kvtier.json."""
+
+    directory: str
+    document: str
 
 
-def is_probe(job: Object) -> bool:
-    """Whether a Job tries the shared tier out."""
-    return names.LABEL_PROBE in _pod_labels(job)
+class ProbeJob(NamedTuple):
+    name: str
+    manifest: Manifest
 
 
-def belongs(job: Object, to: str) -> bool:
-    """Whether a Job is of a series."""
-    return _pod_labels(job).get(names.LABEL_PROBE) == to
+def caches(pool: KVCachePool, models: Sequence[ModelView]) -> tuple[Cache, ...]:
+    """One for each directory in which the models keep their blocks, however many of them share it."""
+    identities = [(pool, model.spec, model.blocks_per_chunk) for model in models]
+    found = {directory(*one): descriptor(*one) for one in identities}
+    return tuple(Cache(*item) for item in sorted(found.items()))
 
 
-def _pod_labels(job: Object) -> Mapping[str, str]:
-    labels: Mapping[str, str] = job["spec"]["template"].get("metadata", {}).get("labels", {})
-    return labels
+def series(pool: KVCachePool, claim: Claim, tried: Sequence[Cache]) -> str:
+    """What the Jobs have in common that prove the same: the claim, the directories, with or without root's help."""
+    return names.digest(pool.uid, claim.uid, str(_as_root(pool)), *(one.directory for one in tried))
 
 
-def probe(pool: KVCachePool, claim: Object, caches: Sequence[Cache], after: str) -> Manifest:
+def probe_job(pool: KVCachePool, claim: Claim, tried: Sequence[Cache], after: str) -> ProbeJob:
     """The next Job of a series; `after` is the uid of the one that failed before, empty for the first.
 
     A Job's template cannot change, so whatever is in it is in the name.
     """
-    values = _values(pool, claim, caches)
-    made_of = json.dumps(values, sort_keys=True)
-    name = names.derive(pool.name, "probe", names.digest(pool.uid, made_of, after))
-    return child("job", pool, name, owner=owner(pool), **values)
+    values = _values(pool, claim, tried)
+    content = json.dumps(values, sort_keys=True)
+    name = names.derive(pool.name, "probe", names.digest(pool.uid, content, after))
+    return ProbeJob(name, child("job", pool, name, owner=owner(pool), **values))
 
 
-def _values(pool: KVCachePool, claim: Object, caches: Sequence[Cache]) -> dict[str, Any]:
-    lustre = pool.spec.tiers.lustre
+def _values(pool: KVCachePool, claim: Claim, tried: Sequence[Cache]) -> dict[str, Any]:
     return {
         **placed(pool, pool.spec.models[0]),
         "pod_labels": {
             names.LABEL_POOL: names.label_value(pool.name),
-            names.LABEL_PROBE: series(pool, claim, caches),
+            names.LABEL_PROBE: series(pool, claim, tried),
         },
         "deadline": DEADLINE_SECONDS,
         "exit_codes": list(EXIT_CODES),
@@ -102,16 +168,20 @@ def _values(pool: KVCachePool, claim: Object, caches: Sequence[Cache]) -> dict[s
         "image": pool.spec.models[0].engine.image,
         "script": literal(script()),
         "root": LUSTRE_ROOT,
-        "arguments": ["write", LUSTRE_ROOT, pool_directory(pool), *_documents(caches)],
+        "arguments": ["write", LUSTRE_ROOT, pool_directory(pool), *_documents(tried)],
         "resources": _RESOURCES,
-        "as_root": lustre is not None and lustre.prepare_as_root,
-        "claim": claim["metadata"]["name"],
+        "as_root": _as_root(pool),
+        "claim": claim.name,
     }
 
 
-def _documents(caches: Sequence[Cache]) -> Iterator[str]:
+def _as_root(pool: KVCachePool) -> bool:
+    return pool.spec.tiers.lustre is not None and pool.spec.tiers.lustre.prepare_as_root
+
+
+def _documents(tried: Sequence[Cache]) -> Iterator[str]:
     """A directory and the document that shall stand in it, for each of them."""
-    for one in caches:
+    for one in tried:
         if len(one.document.encode()) <= _LONGEST_DOCUMENT:
             yield from (one.directory, literal(one.document))
 
@@ -122,87 +192,48 @@ def script() -> str:
     return files("kvtier.plan").joinpath("templates/probe.sh").read_text(encoding="utf-8")
 
 
-_PODLESS_SECONDS = 30.0
-_ENDED = {"Complete": True, "SuccessCriteriaMet": True, "Failed": False, "FailureTarget": False}
-# pkg/controller/job/pod_failure_policy.go of Kubernetes 1.36
-_EXIT = re.compile(r"Container (?P<container>\S+) for pod \S+ failed with exit code (?P<code>\d+)")
+# TierWritable.
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """`container` and `code` are of what failed, empty and 0 where the Job does not name it."""
-
-    succeeded: bool
-    at: str
-    reason: str = ""
-    message: str = ""
-    container: str = ""
-    code: int = 0
-
-
-def outcome(job: Object) -> Outcome | None:
-    """How a Job ended, None while it has not.
-
-    Its verdict stands before its last Pod is gone, and a Pod that hangs on a dead mount may stay for ever.
-    """
-    conditions = job.get("status", {}).get("conditions") or []
-    ended = next((c for c in conditions if c["type"] in _ENDED and c["status"] == "True"), None)
-    if ended is None:
-        return None
-    message = ended.get("message", "")
-    exited = _EXIT.search(message)
-    return Outcome(
-        succeeded=_ENDED[ended["type"]],
-        at=ended.get("lastTransitionTime") or job["metadata"]["creationTimestamp"],
-        reason=ended.get("reason", ""),
-        message=message,
-        container=exited["container"] if exited else "",
-        code=int(exited["code"]) if exited else 0,
+def _written() -> Condition:
+    return true(
+        TIER_WRITABLE, Reason.WRITTEN, "a Pod wrote to the shared tier as engines do, and read it back"
     )
 
 
-def podless(job: Object, now: str) -> bool:
-    """Whether no Pod of a started Job could be made: the Job controller tells that in Events alone."""
-    status = job.get("status", {})
-    started = status.get("startTime")
-    pods = any(status.get(count) for count in ("active", "terminating", "succeeded", "failed"))
-    return bool(started) and not pods and elapsed(started, now) > _PODLESS_SECONDS
+def _held(refused: Sequence[Condition], nodes_usable: bool) -> Condition | None:
+    """Why no Job is made: it would ask for a node that engines cannot use either."""
+    waits = "the shared tier is not tried out while"
+    if refused:
+        reasons = ", ".join(f"{one.type} is {one.status}" for one in refused)
+        return false(TIER_WRITABLE, Reason.PREREQUISITES_NOT_MET, f"{waits} {reasons}")
+    if not nodes_usable:
+        return false(TIER_WRITABLE, Reason.WAITING, f"{waits} there are no nodes to run on")
+    return None
 
 
-RETRY_SECONDS = 300.0
+def _progress(
+    name: str, namespace: str, as_root: bool, refused: bool, pod_events: tuple[Event, ...]
+) -> Condition:
+    """What there is to say of a Job that has not ended. A Pod that waits for a node is no fault.
 
-
-def _verdict(pool: KVCachePool, job: Object, found: Outcome, hindered: str | None = None) -> Condition:
-    """The outcome for people; `hindered` is what keeps the Pods of the next try from starting."""
-    if found.succeeded:
-        return true(
-            TIER_WRITABLE, Reason.WRITTEN, "a Pod wrote to the shared tier as engines do, and read it back"
-        )
-    reason, text = _told(pool, found)
-    more = f"Now {hindered}. " if hindered else ""
-    again = f"kvtier tries again every {RETRY_SECONDS / 60:.0f} minutes"
-    return false(TIER_WRITABLE, reason, f"{text}. {more}Seen by Job {job['metadata']['name']}; {again}")
-
-
-def _progress(pool: KVCachePool, job: Object, observed: Observed, now: str) -> Condition:
-    """What there is to say of a Job that has not ended. A Pod that waits for a node is no fault."""
-    name = job["metadata"]["name"]
-    mount, hindered = mount_hint(observed, name), hindrance(observed, name)
-    look = f"kubectl -n {pool.namespace} describe job {name}"
-    if podless(job, now):
-        return false(
-            TIER_WRITABLE, Reason.JOB_REFUSED, f"Job {name} can make no Pod: {_refusal(pool)}. See: {look}"
-        )
-    if mount:
+    `refused`: no Pod of it can be made.
+    """
+    look = f"kubectl -n {namespace} describe job {name}"
+    if refused:
+        text = f"Job {name} can make no Pod: {_refusal(as_root)}. See: {look}"
+        return false(TIER_WRITABLE, Reason.JOB_REFUSED, text)
+    seen = Observed(pod_events=pod_events)
+    if mount := mount_hint(seen, name):
         return false(TIER_WRITABLE, Reason.PROBE_STUCK, f"{mount}. Seen by Job {name}: {look}")
-    text = f"Job {name} tries whether the shared tier can be written to"
+    hindered = hindrance(seen, name)
     slow = f"; so far {hindered}" if hindered else ""
-    return false(TIER_WRITABLE, Reason.PROBING, f"{text}{slow}. Progress: {look}")
+    text = f"Job {name} tries whether the shared tier can be written to{slow}. Progress: {look}"
+    return false(TIER_WRITABLE, Reason.PROBING, text)
 
 
-def _refusal(pool: KVCachePool) -> str:
-    lustre = pool.spec.tiers.lustre
-    if lustre and lustre.prepare_as_root:
+def _refusal(as_root: bool) -> str:
+    if as_root:
         return (
             "tiers.lustre.prepareAsRoot needs a namespace whose pod-security.kubernetes.io/enforce is no stricter than "
             "baseline; also see its quota"
@@ -210,12 +241,21 @@ def _refusal(pool: KVCachePool) -> str:
     return "a quota or an admission policy of the namespace refuses it"
 
 
-def _told(pool: KVCachePool, found: Outcome) -> tuple[Reason, str]:
-    if found.code == 13:
-        return Reason.NOT_WRITABLE, _not_writable(pool, found)
-    if found.code in _ANSWERS:
-        return _ANSWERS[found.code]
-    if found.reason == "DeadlineExceeded":
+def _failed(name: str, finding: tuple[Reason, str], hindered: str | None, retry: float) -> Condition:
+    """A Job that failed; `hindered` is what keeps the Pods of the next try from starting, `retry` is in seconds."""
+    reason, text = finding
+    more = f"Now {hindered}. " if hindered else ""
+    again = f"kvtier tries again every {retry / 60:.0f} minutes"
+    return false(TIER_WRITABLE, reason, f"{text}. {more}Seen by Job {name}; {again}")
+
+
+def _finding(end: JobEnd, as_root: bool, of_pool: str) -> tuple[Reason, str]:
+    """What a failure means, and what to do about it; `of_pool` is the pool's directory on the file system."""
+    if end.code == 13:
+        return Reason.NOT_WRITABLE, _not_writable(end.container, as_root, of_pool)
+    if end.code in _ANSWERS:
+        return _ANSWERS[end.code]
+    if end.reason == "DeadlineExceeded":
         return (
             Reason.PROBE_STUCK,
             f"writing to the shared tier did not end within {DEADLINE_SECONDS // 60} minutes: its Pod could not be "
@@ -223,8 +263,8 @@ def _told(pool: KVCachePool, found: Outcome) -> tuple[Reason, str]:
         )
     return (
         Reason.PROBE_FAILED,
-        f"writing to the shared tier failed ({found.reason or 'Failed'}: {found.message or 'no message'}): see the "
-        f"logs of its Pods",
+        f"writing to the shared tier failed ({end.reason or 'Failed'}: {end.message or 'no message'}): see the logs of "
+        "its Pods",
     )
 
 
@@ -247,94 +287,18 @@ _ANSWERS = {
 }
 
 
-def _not_writable(pool: KVCachePool, found: Outcome) -> str:
-    """Who refused whom decides what helps."""
+def _not_writable(container: str, as_root: bool, of_pool: str) -> str:
+    """Which container was refused decides what helps."""
     by_hand = "by hand, where root is not squashed: chgrp 1000 DIRECTORY; chmod g+rwxs DIRECTORY"
-    lustre = pool.spec.tiers.lustre
-    if found.container == "prepare":
+    if container == "prepare":
         return (
             "root may not hand the top directory of the file system to group 1000, as where accessRules squash root: "
             f"make an exception for these nodes, or do it {by_hand}"
         )
-    where = f"/{pool_directory(pool)} of the file system"
-    refused = f"user 1000 in group 1000, as which engines run, may not write to {where}"
-    if lustre and lustre.prepare_as_root:
-        return f"{refused}, although the top directory was handed over: do the same below it, {by_hand}"
+    denied = f"user 1000 in group 1000, as which engines run, may not write to /{of_pool} of the file system"
+    if as_root:
+        return f"{denied}, although the top directory was handed over: do the same below it, {by_hand}"
     return (
-        f"{refused} ({LUSTRE_ROOT} in Pods): set tiers.lustre.prepareAsRoot: true, or hand over its top directory "
+        f"{denied} ({LUSTRE_ROOT} in Pods): set tiers.lustre.prepareAsRoot: true, or hand over its top directory "
         f"{by_hand}"
     )
-
-
-_LOOK_SECONDS = 30.0
-"""While a Job runs: what keeps its Pod from starting is told by Events, which nobody watches."""
-
-
-def plan_writable(  # noqa: PLR0913, PLR0917 - it depends on what every other concern has come to
-    pool: KVCachePool, observed: Observed, checks: Checks, claim: str | None, nodes_usable: bool, now: str
-) -> Part:
-    """The Job that is due, the ones that are done with, and what they have found.
-
-    Case 1: no shared tier, or its claim is being deleted -> no Jobs: their Pods, finished or not, keep a claim.
-    Case 2: the claim is not bound -> nothing to say, and nothing to do.
-    Case 3: a Job has succeeded -> it stays as the record.
-    Case 4: the last one has failed -> its finding stands until another, after a while, has ended.
-    Case 5: none has ended -> one runs, or is made once engines could run.
-    """
-    volume = observed.child("PersistentVolumeClaim", claim_name(pool))
-    if pool.spec.tiers.lustre is None or (volume and claims.going(volume)):
-        return Part(deletes=_all_but(observed))
-    if claim is None or volume is None:
-        return Part()
-    of = caches(pool, observed.facts)
-    last = _last_ended(observed, series(pool, volume, of))
-    found = outcome(last) if last else None
-    if last and found and found.succeeded:
-        return Part((), (_verdict(pool, last, found),), deletes=_all_but(observed, last))
-    wanted = probe(pool, volume, of, last["metadata"]["uid"] if last else "")
-    running = observed.child("Job", wanted["metadata"]["name"])
-    held = None if running else _held(pool, checks, nodes_usable)
-    wait = RETRY_SECONDS - elapsed(found.at, now) if found else 0.0
-    due = not running and not held and wait <= 0
-    if last and found and not (running and podless(running, now)):
-        told = _verdict(pool, last, found, hindrance(observed, wanted["metadata"]["name"]))
-    else:
-        told = held or _progress(pool, running or wanted, observed, now)
-    again = _LOOK_SECONDS if running else wait if wait > 0 else None
-    return Part((wanted,) if due else (), (told,), deletes=_all_but(observed, last, running), again=again)
-
-
-def _held(pool: KVCachePool, checks: Checks, nodes_usable: bool) -> Condition | None:
-    """Why no Job is made: it would ask for a node that engines cannot use either."""
-    refused = blockers(checks, ENGINES_ON_LUSTRE, pool.spec.strict)
-    if refused:
-        reasons = ", ".join(f"{one.type} is {one.status}" for one in refused)
-        return false(
-            TIER_WRITABLE, Reason.PREREQUISITES_NOT_MET, f"the shared tier is not tried out while {reasons}"
-        )
-    if not nodes_usable:
-        return false(
-            TIER_WRITABLE,
-            Reason.WAITING,
-            "the shared tier is not tried out while there are no nodes to run on",
-        )
-    return None
-
-
-def _last_ended(observed: Observed, of: str) -> Object | None:
-    ended = [job for job in _jobs(observed) if belongs(job, of) and outcome(job)]
-    return ended[-1] if ended else None
-
-
-def _jobs(observed: Observed) -> list[Object]:
-    """All Jobs that try the shared tier out, the oldest first."""
-    found = [obj for (kind, _), obj in observed.children.items() if kind == "Job" and is_probe(obj)]
-    return sorted(
-        found, key=lambda job: (job["metadata"].get("creationTimestamp", ""), job["metadata"]["name"])
-    )
-
-
-def _all_but(observed: Observed, *kept: Object | None) -> tuple[Ref, ...]:
-    names = {job["metadata"]["name"] for job in kept if job}
-    gone = {("Job", job["metadata"]["name"]): job for job in _jobs(observed)}
-    return to_delete({key: job for key, job in gone.items() if key[1] not in names})
