@@ -53,7 +53,7 @@ class ModelView:
 class LustreView:
     """The shared tier: what the spec asks for, what there is of it, and what the Lustre API says.
 
-    `class_name` names its StorageClass, None unless the CSI driver makes the instance. `claim` and `volume` are the
+    `class_name` names its StorageClass, empty unless the CSI driver makes the instance. `claim` and `volume` are the
     pool's own, live; `volumes` are those of the cluster that are reserved for the claim.
     `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` is what was
     reported last, `operations` are those on the instance, up to date.
@@ -62,7 +62,7 @@ class LustreView:
     spec: LustreTier | None
     claim_name: str
     volume_name: str
-    class_name: str | None = None
+    class_name: str = ""
     claim: Claim | None = None
     volume: PersistentVolume | None = None
     volumes: tuple[Volume, ...] = ()
@@ -74,15 +74,18 @@ class LustreView:
     operations: Operations = field(default_factory=Operations)
 
     @property
+    def described(self) -> bool:
+        """Whether the claim is there, and is the one that the spec describes."""
+        if self.spec is None or self.claim is None:
+            return False
+        if self.class_name:
+            return self.claim.storage_class == self.class_name
+        return self.claim.volume == self.volume_name
+
+    @property
     def bound_claim(self) -> Claim | None:
         """The claim once it is bound, and is the one that the spec describes."""
-        claim = self.claim
-        if self.spec is None or claim is None or not claim.bound:
-            return None
-        described = (
-            claim.storage_class == self.class_name if self.class_name else claim.volume == self.volume_name
-        )
-        return claim if described else None
+        return self.claim if self.claim and self.claim.bound and self.described else None
 
     @property
     def instance(self) -> Instance | None:
@@ -149,7 +152,7 @@ def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> Lust
         spec=spec,
         claim_name=claim,
         volume_name=volume,
-        class_name=identity.storage_class_name(pool, spec) if spec and spec.provisioner == "CSI" else None,
+        class_name=identity.storage_class_name(pool, spec) if spec and spec.provisioner == "CSI" else "",
         claim=observed.views.claim(claim),
         volume=observed.views.volume(volume),
         volumes=observed.facts.volumes.by_claim.get((pool.namespace, claim), ()),

@@ -16,9 +16,12 @@ from kvtier.api.conditions import (
     NETWORK_MATCHED,
     NODE_IMAGE_SUPPORTED,
     PORT_MATCHED,
+    STORAGE_READY,
     ZONE_MATCHED,
     Condition,
+    false,
 )
+from kvtier.api.reasons import Reason
 from kvtier.plan.model import Checks
 
 _REACHABLE = (LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, PORT_MATCHED, FILESYSTEM_UNIQUE)
@@ -39,3 +42,9 @@ def blockers(checks: Checks, types: Iterable[str], strict: bool) -> list[Conditi
     """The prerequisites among `types` that do not hold. Unknown counts only for a strict pool."""
     refused = ("False", "Unknown") if strict else ("False",)
     return [checks[type_] for type_ in types if checks[type_].status in refused]
+
+
+def nothing_created(refused: Iterable[Condition]) -> Condition:
+    """StorageReady while prerequisites do not hold, and there is no claim yet."""
+    reasons = ", ".join(f"{condition.type} is {condition.status}" for condition in refused)
+    return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"nothing is created while {reasons}")

@@ -23,7 +23,7 @@ _ADVICE = (
 
 def hindrance(observed: Observed, owner: str) -> str | None:
     """Why Pods of a Deployment or Job do not start, as a part of a sentence; None where nothing is said of it."""
-    return mount_hint(observed, owner) or _unscheduled(observed, owner) or _image(observed, owner)
+    return mount_hint(observed.pod_events, owner) or _unscheduled(observed, owner) or _image(observed, owner)
 
 
 def capacity_unavailable(pool: KVCachePool, observed: Observed) -> Condition | None:

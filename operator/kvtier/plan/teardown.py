@@ -6,6 +6,7 @@ from datetime import datetime, timedelta
 from kvtier.api.conditions import DELETING, READY, false, stamp, true
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
+from kvtier.context import build
 from kvtier.facts.model import Observed
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.cloud_storage import last_export
@@ -113,7 +114,7 @@ def _abandoned(pool: KVCachePool, observed: Observed, now: str) -> _Step:
     """Under Retain: a claim without a volume holds no data that could be retained."""
     claims = {key: obj for key, obj in observed.children.items() if key[0] == "PersistentVolumeClaim"}
     empty = {key: obj for key, obj in claims.items() if not obj["spec"].get("volumeName")}
-    making = [obj for obj in empty.values() if under_way(obj, observed, now)]
+    making = bool(empty) and under_way(build(pool, observed, now).lustre, now)
     deletes = () if making else to_delete(empty)
     text = ", for which an instance is being made" if making else ""
     waits = tuple(f"{claim_text(name, observed)}{text}" for _, name in sorted(empty))

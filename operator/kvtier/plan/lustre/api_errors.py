@@ -1,33 +1,63 @@
 """What an error code of the Lustre API or of its CSI driver means for a pool, and what to do about it."""
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from enum import Enum, auto
 
 from kvtier.api.reasons import Reason
 
 
-class Advice(NamedTuple):
+class Retry(Enum):
+    """What becomes of a claim for which the CSI driver answers so: its sidecar asks again until it gets a volume."""
+
+    GOES_ON = auto()
+    """The sidecar takes the operation to be under way (external-provisioner, controller.go, checkError)."""
+
+    PASSES = auto()
+    """The request succeeds in a while, without anybody's help."""
+
+    ONCE_CORRECTED = auto()
+    """The request is refused until somebody has done what the advice says."""
+
+    REPEATED = auto()
+    """The creation fails after it was accepted: the driver repeats that for good, and only another claim helps."""
+
+    REPEATED_IF_OFTEN = auto()
+    """The same, but it may be an error of the moment, so that once proves nothing."""
+
+    REPEATED_IF_ABSENT = auto()
+    """The same, or the request itself is refused, which the driver then makes again.
+
+    Another claim could cross a creation that has just begun: only the Lustre API can exclude that.
+    """
+
+
+@dataclass(frozen=True)
+class Advice:
     """`words` are those of which the message must have one; none given fits every message."""
 
     reason: Reason
     text: str
     words: tuple[str, ...] = ()
+    retry: Retry = Retry.ONCE_CORRECTED
 
 
 _BY_ITSELF = "kvtier tries again by itself"
 
 _TABLE: dict[str, tuple[Advice, ...]] = {
     "ResourceExhausted": (
-        Advice(Reason.RATE_LIMITED, _BY_ITSELF, ("rate limit", "per minute", "requests per")),
+        Advice(Reason.RATE_LIMITED, _BY_ITSELF, ("rate limit", "per minute", "requests per"), Retry.PASSES),
         Advice(
             Reason.QUOTA_EXCEEDED,
             "ask for more Managed Lustre quota of this performance tier and region, or create a pool with less "
             "capacity",
             ("quota",),
+            Retry.REPEATED_IF_ABSENT,
         ),
         Advice(
             Reason.STOCKOUT,
             "the zone has no room for an instance of this size now: wait, or create a pool in another zone, with "
             "another performance tier or with less capacity",
+            retry=Retry.REPEATED,
         ),
     ),
     "PermissionDenied": (
@@ -35,6 +65,7 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
             Reason.KEY_NOT_USABLE,
             "grant roles/cloudkms.cryptoKeyEncrypterDecrypter on the key to the service agent of Managed Lustre",
             ("cryptokey", "kms"),
+            Retry.REPEATED_IF_ABSENT,
         ),
         Advice(
             Reason.PERMISSION_DENIED,
@@ -52,6 +83,7 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
         Advice(
             Reason.NOT_FOUND,
             "create what the message names (network, key or policy), or name another in a new pool",
+            retry=Retry.REPEATED_IF_ABSENT,
         ),
     ),
     "AlreadyExists": (
@@ -66,15 +98,22 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
             Reason.FAILED_PRECONDITION,
             "see that the network has private services access with a free range of /23 or larger, and that the "
             "instance is ACTIVE",
+            retry=Retry.REPEATED_IF_ABSENT,
         ),
     ),
     "OutOfRange": (Advice(Reason.OUT_OF_RANGE, "choose a capacity that the performance tier allows"),),
     "Aborted": (
-        Advice(Reason.BUSY, f"the instance has another operation under way, {_BY_ITSELF} when it has ended"),
+        Advice(
+            Reason.BUSY,
+            f"the instance has another operation under way, {_BY_ITSELF} when it has ended",
+            retry=Retry.GOES_ON,
+        ),
     ),
-    "Cancelled": (Advice(Reason.CANCELLED, f"somebody cancelled the operation: {_BY_ITSELF}"),),
-    "DeadlineExceeded": (Advice(Reason.NO_ANSWER, _BY_ITSELF),),
-    "Unavailable": (Advice(Reason.NO_ANSWER, _BY_ITSELF),),
+    "Cancelled": (
+        Advice(Reason.CANCELLED, f"somebody cancelled the operation: {_BY_ITSELF}", retry=Retry.GOES_ON),
+    ),
+    "DeadlineExceeded": (Advice(Reason.NO_ANSWER, _BY_ITSELF, retry=Retry.GOES_ON),),
+    "Unavailable": (Advice(Reason.NO_ANSWER, _BY_ITSELF, retry=Retry.GOES_ON),),
     "Unauthenticated": (
         Advice(Reason.NO_CREDENTIALS, "give kvtier's service account Workload Identity, see the user guide"),
     ),
@@ -82,15 +121,15 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
 _OTHER = Advice(
     Reason.FAILED,
     f"{_BY_ITSELF}; if it stays so, see the operation in the Cloud Console and ask Google's support",
+    retry=Retry.REPEATED_IF_OFTEN,
 )
 
 
-def advice(code: str, message: str) -> tuple[Reason, str]:
-    """Reason and the part of a sentence that says what to do.
+def advice(code: str, message: str) -> Advice:
+    """The row of an error; one that is not in the table has an answer too.
 
-    `code` is a canonical code in CamelCase, such as ResourceExhausted; what is not known has an answer too.
+    `code` is a canonical code in CamelCase, such as ResourceExhausted.
     """
     text = message.lower()
     fits = (one for one in _TABLE.get(code, ()) if not one.words or any(word in text for word in one.words))
-    found = next(fits, _OTHER)
-    return found.reason, found.text
+    return next(fits, _OTHER)

@@ -15,11 +15,9 @@ from kvtier.plan.lustre.existing import MOVING_SECONDS, SETTLED_SECONDS, Known, 
 from kvtier.plan.lustre.identity import instance_name, volume_name
 from kvtier.plan.lustre.instance import create_body, digest, mismatch, verdict
 from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow, last
+from kvtier.plan.lustre.provisioning import NORMAL, so_far
 from kvtier.plan.lustre.resize import change, changing
 from kvtier.plan.model import Checks, Part, soonest
-
-_STEPS = ((7200, "2 hours"), (3600, "an hour"), (1800, "30 minutes"), (600, "10 minutes"))
-"""Few, because each is a write of the status."""
 
 
 def creation(pool: KVCachePool, lustre: LustreTier, observed: Observed) -> DesiredOperation:
@@ -41,20 +39,15 @@ def provisioning(pool: KVCachePool, instance: Instance | None, now: str) -> Cond
     known = last(pool, "Create")
     since = known.start_time if known else instance.created if instance else ""
     waited = elapsed(since, now) if since else 0.0
-    so_far = next((f", for more than {text} by now" for step, text in _STEPS if waited >= step), "")
-    return false(
-        STORAGE_READY,
-        Reason.PROVISIONING,
-        f"instance {instance_id(pool)} is being created{so_far}; 10 to 30 minutes are normal, up to 2 hours for a "
-        "large one",
-    )
+    said = f"instance {instance_id(pool)} is being created{so_far(waited)}; {NORMAL}"
+    return false(STORAGE_READY, Reason.PROVISIONING, said)
 
 
 def failure(name: str, failed: OperationStatus) -> Condition:
     """StorageReady after a creation that failed."""
-    reason, what = advice(failed.code or "", failed.message or "")
-    said = f"instance {name} was not created: {failed.code}: {failed.message or 'no details'}; {what}"
-    return false(STORAGE_READY, reason, f"{said}. kvtier tries again after 1 to 30 minutes")
+    known = advice(failed.code or "", failed.message or "")
+    said = f"instance {name} was not created: {failed.code}: {failed.message or 'no details'}; {known.text}"
+    return false(STORAGE_READY, known.reason, f"{said}. kvtier tries again after 1 to 30 minutes")
 
 
 def plan_instance(

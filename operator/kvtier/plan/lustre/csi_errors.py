@@ -1,9 +1,14 @@
 """What a CSI driver answers, as sidecars and kubelets quote it in Events and in conditions of a claim."""
 
 import re
-from typing import NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
 
-from kvtier.facts.model import Observed
+from kvtier.facts.model import Event
+from kvtier.plan.lustre.api_errors import Advice, Retry, advice
+
+SILENT_SECONDS = 120.0
+"""For how long a driver that works may leave alone what Kubernetes has handed to it."""
 
 _LONGEST = 300
 _ANSWER = re.compile(r"rpc error: code = (?P<code>\w+) desc = (?P<words>.*)", re.DOTALL)
@@ -18,11 +23,22 @@ _FLEETING = (
 """What differs from one try to the next, or from one Pod to its neighbour."""
 
 
-class DriverError(NamedTuple):
+@dataclass(frozen=True)
+class DriverError:
     """`code` is the canonical code in CamelCase, empty where none is given; `words` are the driver's own."""
 
     code: str
     words: str
+
+    @property
+    def advice(self) -> Advice:
+        """What it means, and what to do about it."""
+        return advice(self.code, self.words)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether the sidecar that asked takes its operation to be under way."""
+        return self.advice.retry is Retry.GOES_ON
 
 
 def parse(message: str) -> DriverError:
@@ -46,9 +62,13 @@ _SUMMARY = "Unable to attach or mount volumes"
 """What the kubelet says beside the reason itself, every two minutes."""
 
 
-class _Hint(NamedTuple):
+@dataclass(frozen=True)
+class _Hint:
     words: tuple[str, ...]
     text: str
+
+    def fits(self, message: str) -> bool:
+        return any(words in message.lower() for words in self.words)
 
 
 # The texts are those of the driver (lustre-csi-driver, docs/troubleshooting.md, node.go) and of mount.lustre.
@@ -88,23 +108,21 @@ _TABLE = (
 )
 
 
-def mount_hint(observed: Observed, owner: str) -> str | None:
+def mount_hint(pod_events: Iterable[Event], owner: str) -> str | None:
     """Why a Pod of a Deployment or Job cannot mount its volumes, and what to do; None where it can.
 
-    Several Pods may say several things: the one that is known best is told.
+    Several Pods may have several messages: one that the table explains comes first.
     """
-    said = {
+    messages = {
         event.message
-        for event in observed.pod_events
+        for event in pod_events
         if event.reason in _MOUNTS and event.name.startswith(f"{owner}-")
     }
-    texts = sorted(said, key=lambda text: (_SUMMARY in text, text))
-    known = next((hint.text for hint in _TABLE if any(_fits(hint, text) for text in texts)), None)
-    if known or not texts:
-        return known
-    code, words = parse(texts[0])
-    return f"a volume cannot be mounted: {f'{code}: ' if code else ''}{words}"
-
-
-def _fits(hint: _Hint, text: str) -> bool:
-    return any(words in text.lower() for words in hint.words)
+    texts = sorted(messages, key=lambda text: (_SUMMARY in text, text))
+    if not texts:
+        return None
+    explained = next((hint.text for hint in _TABLE if any(hint.fits(text) for text in texts)), None)
+    if explained:
+        return explained
+    error = parse(texts[0])
+    return f"a volume cannot be mounted: {f'{error.code}: ' if error.code else ''}{error.words}"

@@ -9,6 +9,7 @@ from kvtier.api.names import ANNOTATION_PROVISIONER
 from kvtier.api.quantities import gib
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, TierStatus
+from kvtier.context import build
 from kvtier.facts.model import Instance, Observed
 from kvtier.facts.operations import operations_of
 from kvtier.facts.volumes import Volume
@@ -116,8 +117,8 @@ def _trouble(delete: Followed) -> str:
     status = delete.status
     if status is None or status.state != "Failed":
         return ""
-    _, what = advice(status.code or "", status.message or "")
-    return f" ({status.code}: {status.message or 'no details'}; {what})"
+    known = advice(status.code or "", status.message or "")
+    return f" ({status.code}: {status.message or 'no details'}; {known.text})"
 
 
 def _part(*followed: Followed) -> Part:
@@ -140,9 +141,8 @@ def remove(pool: KVCachePool, observed: Observed, now: str) -> Removal:
     Case 5: kvtier's own volume is there -> it is deleted. It has no data: an existing instance stays as it is.
     """
     held = {key: obj for key, obj in observed.children.items() if key[0] == _CLAIM}
-    if making := [claim for claim in held.values() if under_way(claim, observed, now)]:
-        name = making[0]["metadata"]["name"]
-        return Removal(waits=(f"{_CLAIM} {name}, for which an instance is being made",))
+    if under_way(build(pool, observed, now).lustre, now):
+        return Removal(waits=(f"{_CLAIM} {claim_name(pool)}, for which an instance is being made",))
     volumes = driven(pool, observed)
     applies = tuple(write for one in volumes for write in _delivered(pool, one, claimed=bool(held)))
     if held:

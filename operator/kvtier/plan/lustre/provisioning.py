@@ -1,220 +1,242 @@
-"""What the driver's Events say about a claim that waits for its instance.
+"""A claim that waits for the CSI driver to make its instance: how far it is, what is wrong, and when to replace it.
 
 The driver waits for the instance in steps of 250 seconds and calls each of them a failure, so most failures
 are progress. After some 25 of a type, client-go passes on one Event in 5 minutes (tools/record/events_cache.go):
 the newest failure may be that old, and an attempt that is under way shows nothing.
 """
 
+from collections.abc import Iterable
 from dataclasses import dataclass
-from datetime import datetime
 
 from kvtier.api.conditions import STORAGE_READY, Condition, false
-from kvtier.api.kinds import Object
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Observed
-from kvtier.plan.lustre import claims
-from kvtier.plan.lustre.api_errors import advice
-from kvtier.plan.lustre.csi_errors import DriverError, parse
-from kvtier.plan.lustre.identity import instance_name
-
-_PROVISIONER = "volume.kubernetes.io/storage-provisioner"
-"""Set by Kubernetes when it hands a claim to its driver."""
-
-_PASSING = ("DeadlineExceeded", "Unavailable", "Aborted", "Cancelled")
-"""Codes after which the external-provisioner takes the creation to go on (its controller.go, checkError)."""
+from kvtier.api.times import elapsed
+from kvtier.api.v1alpha1 import LustreTier
+from kvtier.context import LustreView
+from kvtier.facts.children import Claim
+from kvtier.facts.model import Event
+from kvtier.plan.lustre.api_errors import Retry
+from kvtier.plan.lustre.csi_errors import SILENT_SECONDS, DriverError, parse
 
 _HANDED_OVER_SECONDS = 15.0
-_UNHEARD_SECONDS = 120.0
+"""How long the driver may take to report that it has begun."""
+
 _OVERDUE_SECONDS = 7200.0
-_STEPS = ((7200, "2 hours"), (3600, "an hour"), (1800, "30 minutes"), (600, "10 minutes"))
+"""No instance takes longer to be made."""
+
+_OFTEN = 3
+"""Answers of one code after which it is no error of the moment."""
+
+_FIRST_MINUTES, _LAST_MINUTES = 10, 120
+"""How old a claim has to be to be replaced; it doubles with every claim. StorageReady promises these minutes."""
 
 
 @dataclass(frozen=True)
-class Trouble:
-    """The newest failure to provision a claim; `times` is how often its code came."""
+class Failure:
+    """The newest failure to provision a claim.
+
+    `times` is how often the driver answered its code, `reached` whether it ever reached the Lustre API.
+    """
 
     error: DriverError
     times: int
-    last: str
+    reached: bool
 
     @property
-    def passing(self) -> bool:
+    def goes_on(self) -> bool:
         """Whether it is progress: the instance is being made, or may be."""
-        return self.error.code in _PASSING or "current state: CREATING" in self.error.words
+        return self.error.goes_on or "current state: CREATING" in self.error.words
 
     @property
     def final(self) -> bool:
         """Whether nothing is under way, and nothing will be before something changes."""
-        reason, _ = advice(*self.error)
-        return bool(self.error.code) and not self.passing and reason is not Reason.RATE_LIMITED
+        return bool(self.error.code) and not self.goes_on and self.error.advice.retry is not Retry.PASSES
 
 
-def trouble(observed: Observed) -> Trouble | None:
-    """What keeps the claim from being provisioned, as far as Events tell."""
-    failed = [event for event in observed.claim_events if event.reason == "ProvisioningFailed"]
-    if not failed:
-        return None
-    error = parse(failed[0].message)
-    times = sum(event.count for event in failed if parse(event.message).code == error.code)
-    return Trouble(error, times, failed[0].last)
+@dataclass(frozen=True)
+class Provisioning:
+    """Where a claim that is not bound stands, by its driver's Events and the Lustre API.
+
+    `age` is in seconds, `attempts` counts the pool's claims up to this one. `ignored`: Kubernetes waits for a driver
+    that does nothing. `under_way`: an instance may be being made right now, and deleting the claim would leave it
+    behind. `stored`: a volume is or was the claim's, or is reserved for it. `repeated`: the driver repeats its failure
+    for good, so that only another claim helps.
+    """
+
+    claim: Claim
+    age: float
+    attempts: int
+    failure: Failure | None
+    ignored: bool
+    under_way: bool
+    stored: bool
+    repeated: bool
+
+    @property
+    def failed(self) -> bool:
+        """Whether nothing goes on before something changes."""
+        return self.failure is not None and self.failure.final
+
+    @property
+    def retry_minutes(self) -> int:
+        """How old the claim has to be to be replaced."""
+        return int(min(_FIRST_MINUTES * 2 ** min(self.attempts - 1, 10), _LAST_MINUTES))
 
 
-def waiting(claim: Object, observed: Observed, now: str, then: str = "") -> Condition:
-    """StorageReady of a claim that is not bound. `then` is what comes after a final failure."""
-    met = trouble(observed)
-    if met is None:
-        return _unheard(claim) if _ignored(claim, observed, now) else _progress(claim, now)
-    if met.passing:
-        return _progress(claim, now, met.error)
-    name, (code, words) = claim["metadata"]["name"], met.error
-    if not code:
-        return false(STORAGE_READY, Reason.PROVISIONING_FAILED, f"claim {name} is not provisioned: {words}")
-    reason, what = advice(code, words)
-    said = f"claim {name} is not provisioned: the driver answers {code}: {words}; {what}"
-    return false(STORAGE_READY, reason, f"{said}; {then}" if then and met.final else said)
-
-
-def under_way(claim: Object, observed: Observed, now: str) -> bool:
-    """Whether an instance may be being made for a claim right now: deleting the claim would leave it behind."""
-    if claim["spec"].get("volumeName"):
-        return False
-    if observed.facts.lustre and observed.facts.lustre.instance:
-        return observed.facts.lustre.instance.state != "DELETING"
-    met = trouble(observed)
-    if met is not None:
-        return met.passing and not _unanswered(observed)
-    if observed.claim_events:
-        return not _ignored(claim, observed, now)
-    handed_over = _PROVISIONER in (claim["metadata"].get("annotations") or {})
-    return handed_over and age(claim, now) < _HANDED_OVER_SECONDS
-
-
-def age(claim: Object, now: str) -> float:
-    """Seconds since a claim was made, 0 where it does not say."""
-    created = claim["metadata"].get("creationTimestamp")
-    return (datetime.fromisoformat(now) - datetime.fromisoformat(created)).total_seconds() if created else 0.0
-
-
-def _unanswered(observed: Observed) -> bool:
-    """Whether the service could not be reached, ever: then nothing was asked for."""
-    failed = [event for event in observed.claim_events if event.reason == "ProvisioningFailed"]
-    answers = [parse(event.message) for event in failed]
-    return all(one.code == "Unavailable" and "current state" not in one.words for one in answers)
-
-
-def _ignored(claim: Object, observed: Observed, now: str) -> bool:
-    """Whether Kubernetes waits for a driver that does nothing. Events that cannot be read prove nothing."""
-    heard = {event.reason for event in observed.claim_events}
-    handed_over = "ExternalProvisioning" in heard and "Provisioning" not in heard
-    return handed_over and age(claim, now) >= _UNHEARD_SECONDS
-
-
-def _unheard(claim: Object) -> Condition:
-    return false(
-        STORAGE_READY,
-        Reason.NOT_PICKED_UP,
-        f"the Lustre CSI driver has not picked claim {claim['metadata']['name']} up: see that the add-on is enabled "
-        "(gcloud container clusters update CLUSTER --update-addons=LustreCsiDriver=ENABLED) and that "
-        "kubectl get csidriver lustre.csi.storage.gke.io finds it",
+def derive(lustre: LustreView, claim: Claim, now: str) -> Provisioning:
+    """The one place that reads the Events of a claim that is not bound."""
+    age = elapsed(claim.created, now) if claim.created else 0.0
+    failure, ignored = _failure(lustre.claim_events), _ignored(lustre.claim_events, age)
+    return Provisioning(
+        claim=claim,
+        age=age,
+        attempts=attempts(lustre),
+        failure=failure,
+        ignored=ignored,
+        under_way=_under_way(lustre, claim, age, failure, ignored),
+        stored=claim.phase != "Pending" or bool(claim.volume) or _reserved(lustre, claim),
+        repeated=failure is not None and failure.final and _repeated(lustre, failure),
     )
 
 
-def _progress(claim: Object, now: str, error: DriverError | None = None) -> Condition:
-    name, namespace = claim["metadata"]["name"], claim["metadata"]["namespace"]
-    waited = age(claim, now)
-    so_far = next((f", for more than {text} by now" for step, text in _STEPS if waited >= step), "")
-    said = f"claim {name} waits for its Lustre instance of {gib(claims.requested(claim))}{so_far}"
-    if error and (waited >= _OVERDUE_SECONDS or error.code == "Unavailable"):
-        said += f"; the driver answers {error.code}: {error.words}"
-    progress = f"Progress: kubectl -n {namespace} describe pvc {name}"
-    if waited >= _OVERDUE_SECONDS:
-        return false(
-            STORAGE_READY, Reason.OVERDUE, f"{said}; see the instance in the Cloud Console. {progress}"
-        )
-    normal = "10 to 30 minutes are normal, up to 2 hours for a large one"
-    return false(STORAGE_READY, Reason.PROVISIONING, f"{said}; {normal}. {progress}")
+def under_way(lustre: LustreView, now: str) -> bool:
+    """Whether an instance may be being made for the claim right now: deleting the claim would leave it behind."""
+    return lustre.claim is not None and derive(lustre, lustre.claim, now).under_way
 
 
-_FIRST_MINUTES, _LAST_MINUTES = 10, 120
-_OFTEN = 3
-
-_REPEATED = (Reason.STOCKOUT, Reason.FAILED)
-"""Reasons for which a creation fails after it was accepted, so that the driver repeats them for good."""
-
-_PERHAPS_REPEATED = (
-    Reason.QUOTA_EXCEEDED,
-    Reason.FAILED_PRECONDITION,
-    Reason.NOT_FOUND,
-    Reason.KEY_NOT_USABLE,
-)
-"""Reasons that may have refused the request itself, which the driver then makes again by itself: a new claim
-could cross a creation that has just begun. Only the Lustre API can exclude that."""
+def attempts(lustre: LustreView) -> int:
+    """Claims that were made so far, the present one included."""
+    return (lustre.status.attempts if lustre.status else None) or 1
 
 
-def replaced_because(
-    pool: KVCachePool, class_name: str, claim: Object, observed: Observed, now: str
-) -> str | None:
-    """Why a claim has to be replaced now, as a part of a sentence; None to keep it.
+def storage_ready(found: Provisioning) -> Condition:
+    """StorageReady of a claim that is not bound."""
+    failure, name = found.failure, found.claim.name
+    if failure is None:
+        return _not_picked_up(name) if found.ignored else _progress(found)
+    if failure.goes_on:
+        return _progress(found, failure.error)
+    code, words, advice = failure.error.code, failure.error.words, failure.error.advice
+    if not code:
+        return false(STORAGE_READY, Reason.PROVISIONING_FAILED, f"claim {name} is not provisioned: {words}")
+    said = f"claim {name} is not provisioned: the driver answers {code}: {words}; {advice.text}"
+    return false(STORAGE_READY, advice.reason, f"{said}; {_prospect(found)}" if failure.final else said)
+
+
+def replacement(found: Provisioning, spec: LustreTier, class_name: str) -> str:
+    """Why a claim has to be replaced now, as a part of a sentence; empty to keep it.
 
     Case 1: it has, had or may be getting a volume, or is going already -> keep it.
     Case 2: its failure may pass -> keep it.
     Case 3: the spec asks for another size or class by now, which no waiting claim can take on -> now.
     Case 4: the driver repeats the failure for good -> once its back-off is over.
     """
-    met = trouble(observed)
-    if claims.going(claim) or _stored(claim, observed) or under_way(claim, observed, now):
-        return None
-    if met is None or not met.final:
-        return None
-    lustre = pool.spec.tiers.lustre
-    if lustre and claims.requested(claim) != lustre.size:
-        return f"the spec asks for {lustre.capacity} by now"
-    if claim["spec"].get("storageClassName") != class_name:
+    claim, failure = found.claim, found.failure
+    if claim.deleting or found.stored or found.under_way or failure is None or not failure.final:
+        return ""
+    if claim.requested != spec.size:
+        return f"the spec asks for {spec.capacity} by now"
+    if claim.storage_class != class_name:
         return f"the spec asks for StorageClass {class_name} by now"
-    due = age(claim, now) >= retry_minutes(pool) * 60
-    return f"the driver repeats {met.error.code} for good" if due and _hopeless(pool, met, observed) else None
+    due = found.age >= found.retry_minutes * 60
+    return f"the driver repeats {failure.error.code} for good" if due and found.repeated else ""
 
 
-def prospect(pool: KVCachePool, claim: Object, observed: Observed) -> str:
+NORMAL = "10 to 30 minutes are normal, up to 2 hours for a large one"
+"""How long an instance takes to be made."""
+
+_STEPS = ((7200, "2 hours"), (3600, "an hour"), (1800, "30 minutes"), (600, "10 minutes"))
+"""Few, because each is a write of the status."""
+
+
+def so_far(seconds: float) -> str:
+    """How long an instance has been waited for, as a part of a sentence; empty at first."""
+    return next((f", for more than {text} by now" for step, text in _STEPS if seconds >= step), "")
+
+
+def _failure(events: Iterable[Event]) -> Failure | None:
+    failed = [(parse(one.message), one.count) for one in events if one.reason == "ProvisioningFailed"]
+    if not failed:
+        return None
+    newest, _ = failed[0]
+    times = sum(count for error, count in failed if error.code == newest.code)
+    return Failure(newest, times, reached=any(_reached(error) for error, _ in failed))
+
+
+def _reached(error: DriverError) -> bool:
+    """Whether the Lustre API could be reached: else nothing was asked for."""
+    return error.code != "Unavailable" or "current state" in error.words
+
+
+def _ignored(events: Iterable[Event], age: float) -> bool:
+    """Whether Kubernetes waits for a driver that does nothing. Events that cannot be read prove nothing."""
+    reasons = {event.reason for event in events}
+    return "ExternalProvisioning" in reasons and "Provisioning" not in reasons and age >= SILENT_SECONDS
+
+
+def _under_way(lustre: LustreView, claim: Claim, age: float, failure: Failure | None, ignored: bool) -> bool:
+    """What the Lustre API shows counts most, then the newest failure, then any Event."""
+    if claim.volume:
+        return False
+    if lustre.instance:
+        return lustre.instance.state != "DELETING"
+    if failure:
+        return failure.goes_on and failure.reached
+    if lustre.claim_events:
+        return not ignored
+    return claim.handed_over and age < _HANDED_OVER_SECONDS
+
+
+def _reserved(lustre: LustreView, claim: Claim) -> bool:
+    """Whether a volume is reserved for just this claim, or for whichever has its name."""
+    return any(volume.claim_uid in ("", claim.uid) for volume in lustre.volumes)
+
+
+def _repeated(lustre: LustreView, failure: Failure) -> bool:
+    """Whether the driver repeats a final failure for good."""
+    often = failure.times >= _OFTEN
+    match failure.error.advice.retry:
+        case Retry.REPEATED:
+            return True
+        case Retry.REPEATED_IF_OFTEN:
+            return often
+        case Retry.REPEATED_IF_ABSENT:
+            asked = lustre.api is not None and lustre.api.error is None
+            return often and asked and lustre.instance_name is not None
+        case _:
+            return False
+
+
+def _prospect(found: Provisioning) -> str:
     """What comes after a final failure, as a part of a sentence."""
-    met = trouble(observed)
-    if met and _hopeless(pool, met, observed):
+    if found.repeated:
         return (
-            f"the driver repeats this for good, so kvtier makes the claim anew when it is {retry_minutes(pool)} "
+            f"the driver repeats this for good, so kvtier makes the claim anew when it is {found.retry_minutes} "
             "minutes old"
         )
-    namespace, name = claim["metadata"]["namespace"], claim["metadata"]["name"]
-    return f"if this stays after that: kubectl -n {namespace} delete pvc {name} makes kvtier try anew, no data is lost"
+    delete = f"kubectl -n {found.claim.namespace} delete pvc {found.claim.name}"
+    return f"if this stays after that: {delete} makes kvtier try anew, no data is lost"
 
 
-def attempts(pool: KVCachePool) -> int:
-    """Claims that were made so far, the present one included."""
-    return next((tier.attempts for tier in pool.status.tiers if tier.name == "lustre" and tier.attempts), 1)
+def _progress(found: Provisioning, error: DriverError | None = None) -> Condition:
+    claim, overdue = found.claim, found.age >= _OVERDUE_SECONDS
+    said = f"claim {claim.name} waits for its Lustre instance of {gib(claim.requested)}{so_far(found.age)}"
+    if error and (overdue or error.code == "Unavailable"):
+        said += f"; the driver answers {error.code}: {error.words}"
+    progress = f"Progress: kubectl -n {claim.namespace} describe pvc {claim.name}"
+    if overdue:
+        return false(
+            STORAGE_READY, Reason.OVERDUE, f"{said}; see the instance in the Cloud Console. {progress}"
+        )
+    return false(STORAGE_READY, Reason.PROVISIONING, f"{said}; {NORMAL}. {progress}")
 
 
-def retry_minutes(pool: KVCachePool) -> int:
-    """How old a claim has to be to be replaced; it doubles with every claim."""
-    return int(min(_FIRST_MINUTES * 2 ** min(attempts(pool) - 1, 10), _LAST_MINUTES))
-
-
-def _stored(claim: Object, observed: Observed) -> bool:
-    """Whether a volume is or was the claim's, or is reserved for it."""
-    metadata, volumes = claim["metadata"], observed.facts.volumes
-    named = (metadata["namespace"], metadata["name"])
-    reserved = [one for one in volumes.by_claim.get(named, ()) if one.claim_uid in ("", metadata.get("uid"))]
-    return bool(reserved or claim["spec"].get("volumeName") or claims.phase(claim) != "Pending")
-
-
-def _hopeless(pool: KVCachePool, met: Trouble, observed: Observed) -> bool:
-    reason, _ = advice(*met.error)
-    if reason is Reason.STOCKOUT:
-        return met.final
-    known_absent = (
-        observed.facts.lustre is not None
-        and observed.facts.lustre.error is None
-        and instance_name(pool, observed) is not None
+def _not_picked_up(name: str) -> Condition:
+    return false(
+        STORAGE_READY,
+        Reason.NOT_PICKED_UP,
+        f"the Lustre CSI driver has not picked claim {name} up: see that the add-on is enabled "
+        "(gcloud container clusters update CLUSTER --update-addons=LustreCsiDriver=ENABLED) and that "
+        "kubectl get csidriver lustre.csi.storage.gke.io finds it",
     )
-    listed = (*_REPEATED, *_PERHAPS_REPEATED) if known_absent else _REPEATED
-    return met.final and reason in listed and met.times >= _OFTEN

@@ -5,6 +5,7 @@ from dataclasses import replace
 from kvtier.api import quantities
 from kvtier.api.identity import storage_class_name
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
+from kvtier.context import build
 from kvtier.data.lustre_limits import DYNAMIC, tiers
 from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name
@@ -59,7 +60,7 @@ def _plan(pool: KVCachePool, observed: Observed, checks: Checks, now: str) -> Pa
     if lustre is None:
         return plan_removed(pool, observed, now)
     if lustre.provisioner == "CSI":
-        return plan_csi(pool, lustre, observed, checks, now)
+        return plan_csi(build(pool, observed, now), lustre, checks)
     return plan_static(pool, lustre, observed, checks, now)
 
 

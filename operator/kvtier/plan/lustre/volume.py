@@ -12,7 +12,7 @@ from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
 from kvtier.facts.model import Observed
 from kvtier.plan.children import child, claim_name
-from kvtier.plan.gates import STORAGE, blockers
+from kvtier.plan.gates import STORAGE, blockers, nothing_created
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.api_instance import plan_instance
 from kvtier.plan.lustre.existing import PENDING, Known, Source, existing
@@ -157,8 +157,7 @@ def _condition(known: Known, claim: Object | None, observed: Observed, refused: 
     if known.condition:
         return known.condition
     if claim is None and refused:
-        reasons = ", ".join(f"{condition.type} is {condition.status}" for condition in refused)
-        return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"nothing is created while {reasons}")
+        return nothing_created(refused)
     return _unbound(claim, observed)
 
 

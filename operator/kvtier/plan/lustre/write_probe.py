@@ -223,10 +223,9 @@ def _progress(
     if refused:
         text = f"Job {name} can make no Pod: {_refusal(as_root)}. See: {look}"
         return false(TIER_WRITABLE, Reason.JOB_REFUSED, text)
-    seen = Observed(pod_events=pod_events)
-    if mount := mount_hint(seen, name):
+    if mount := mount_hint(pod_events, name):
         return false(TIER_WRITABLE, Reason.PROBE_STUCK, f"{mount}. Seen by Job {name}: {look}")
-    hindered = hindrance(seen, name)
+    hindered = hindrance(Observed(pod_events=pod_events), name)
     slow = f"; so far {hindered}" if hindered else ""
     text = f"Job {name} tries whether the shared tier can be written to{slow}. Progress: {look}"
     return false(TIER_WRITABLE, Reason.PROBING, text)

@@ -4,6 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api.identity import storage_class_name
+from kvtier.context import build
 from kvtier.facts.model import Observed
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan.children import claim_name
@@ -37,7 +38,7 @@ def _world(*volumes: Volume, children: tuple[Any, ...] = ()) -> Observed:
 
 def _plan(world: Observed, **statuses: str) -> Part:
     assert LUSTRE is not None
-    return plan_csi(POOL, LUSTRE, world, checks(**statuses), NOW)
+    return plan_csi(build(POOL, world, NOW), LUSTRE, checks(**statuses))
 
 
 def _claim(part: Part) -> Any:
@@ -114,8 +115,8 @@ def test_a_volume_that_came_back_grows_once_it_is_bound() -> None:
     big = pool(tiers={"lustre": {"capacity": "36000Gi"}})
     lustre = big.spec.tiers.lustre
     assert lustre is not None
-    waiting = plan_csi(big, lustre, _world(KEPT), checks(), NOW)
+    waiting = plan_csi(build(big, _world(KEPT), NOW), lustre, checks())
     assert _claim(waiting)["spec"]["resources"]["requests"] == {"storage": "27000Gi"}
     live = claim(POOL, capacity="27000Gi", spec={"volumeName": "pvc-1"})
-    growing = plan_csi(big, lustre, _world(KEPT, children=(live,)), checks(), NOW)
+    growing = plan_csi(build(big, _world(KEPT, children=(live,)), NOW), lustre, checks())
     assert _claim(growing)["spec"]["resources"]["requests"] == {"storage": "36000Gi"}

@@ -48,6 +48,6 @@ from unit.tables import table
     },
 )
 def test_advice(code: str, message: str, reason: str, words: str) -> None:
-    found, text = advice(code, message)
-    assert found == reason
-    assert words in text
+    found = advice(code, message)
+    assert found.reason == reason
+    assert words in found.text

@@ -2,7 +2,7 @@
 
 import pytest
 
-from kvtier.plan.lustre.csi_errors import parse
+from kvtier.plan.lustre.csi_errors import DriverError, parse
 from unit.tables import table
 
 RPC = "rpc error: code = Internal desc = "
@@ -35,7 +35,7 @@ RPC = "rpc error: code = Internal desc = "
     },
 )
 def test_parsed(message: str, code: str, words: str) -> None:
-    assert parse(message) == (code, words)
+    assert parse(message) == DriverError(code, words)
 
 
 @pytest.mark.parametrize(

@@ -60,8 +60,10 @@ def _world(*messages: str, pod: str = f"{OWNER}-a", reason: str = "FailedMount")
     },
 )
 def test_hint(messages: list[str], words: str) -> None:
-    assert words in str(mount_hint(_world(*messages), OWNER))
-    assert mount_hint(_world(*messages[::-1]), OWNER) == mount_hint(_world(*messages), OWNER)
+    assert words in str(mount_hint(_world(*messages).pod_events, OWNER))
+    assert mount_hint(_world(*messages[::-1]).pod_events, OWNER) == mount_hint(
+        _world(*messages).pod_events, OWNER
+    )
 
 
 @table(
@@ -73,4 +75,4 @@ def test_hint(messages: list[str], words: str) -> None:
     },
 )
 def test_no_hint_about_a_pod(world: Observed) -> None:
-    assert mount_hint(world, OWNER) is None
+    assert mount_hint(world.pod_events, OWNER) is None

@@ -4,14 +4,28 @@ from typing import Any
 
 import pytest
 
-from kvtier.facts.model import Event, LustreFacts
-from kvtier.plan.lustre.provisioning import trouble, under_way, waiting
+from kvtier.api.conditions import Condition
+from kvtier.context import build
+from kvtier.facts.model import Event, LustreFacts, Observed
+from kvtier.plan.lustre.provisioning import Provisioning, derive, storage_ready, under_way
 from unit.builders import NOW, pool
 from unit.plan.lustre.hearing import hearing, instance, pending, refused, said
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
 POOL = pool()
+
+
+def _derived(world: Observed) -> Provisioning:
+    view = build(POOL, world, NOW).lustre
+    assert view.claim
+    return derive(view, view.claim, NOW)
+
+
+def waiting(found: Any, world: Observed, now: str) -> Condition:
+    return storage_ready(_derived(world))
+
+
 CREATING = "Volume pvc-1 not ready, current state: CREATING"
 BUSY = "An operation with the given volume key pvc-1 already exists"
 HANDED_OVER = said("ExternalProvisioning", "Waiting for a volume to be created")
@@ -130,24 +144,24 @@ def test_a_claim_that_nobody_picks_up(minutes: float, news: list[Event], reason:
 
 def test_what_comes_next_is_only_told_of_a_final_failure() -> None:
     found = pending(POOL)
-    final = waiting(found, hearing(POOL, found, refused("Internal")), NOW, "then")
-    passing = waiting(found, hearing(POOL, found, refused("ResourceExhausted", "rate limit")), NOW, "then")
-    assert final.message.endswith("; then")
-    assert not passing.message.endswith("; then")
+    final = waiting(found, hearing(POOL, found, refused("Internal")), NOW)
+    passing = waiting(found, hearing(POOL, found, refused("ResourceExhausted", "rate limit")), NOW)
+    assert "if this stays after that" in final.message
+    assert "if this stays after that" not in passing.message
 
 
 def test_the_same_failure_reads_the_same_however_often_it_came() -> None:
     found = pending(POOL)
     first, later = (
         waiting(found, hearing(POOL, found, refused("Internal", f"x (Help Token: {n})", count=n)), NOW)
-        for n in (1, 99)
+        for n in (3, 99)
     )
     assert first == later
 
 
 def test_failures_of_one_code_are_counted_together() -> None:
     news = [refused("Internal", "a", count=3), refused("Aborted", count=5), refused("Internal", "b")]
-    met = trouble(hearing(POOL, pending(POOL), *news))
+    met = _derived(hearing(POOL, pending(POOL), *news)).failure
     assert met is not None
     assert met.times == 4
 
@@ -208,11 +222,11 @@ ANNOTATED = {"metadata": {"annotations": {"volume.kubernetes.io/storage-provisio
     },
 )
 def test_under_way(found: Any, news: list[Event], lustre: LustreFacts | None, verdict: bool) -> None:
-    assert under_way(found, hearing(POOL, found, *news, lustre=lustre), NOW) is verdict
+    assert under_way(build(POOL, hearing(POOL, found, *news, lustre=lustre), NOW).lustre, NOW) is verdict
 
 
 @pytest.mark.parametrize("annotations", [None, {}])
 def test_a_claim_without_annotations_is_handed_over_to_nobody(annotations: Any) -> None:
     found = pending(POOL, 0.1)
     found["metadata"]["annotations"] = annotations
-    assert not under_way(found, hearing(POOL, found), NOW)
+    assert not under_way(build(POOL, hearing(POOL, found), NOW).lustre, NOW)

@@ -5,11 +5,11 @@ from typing import Any
 
 import pytest
 
-from kvtier.api.identity import storage_class_name
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.context import build
 from kvtier.facts.model import Event, LustreFacts, Observed
 from kvtier.facts.volumes import Volume, Volumes
-from kvtier.plan.lustre.provisioning import prospect, replaced_because
+from kvtier.plan.lustre.provisioning import derive, replacement, storage_ready
 from unit.builders import NOW, claim, pool, requesting
 from unit.plan.lustre.hearing import hearing, instance, pending, refused, said
 from unit.tables import table
@@ -24,10 +24,18 @@ QUOTA = refused("ResourceExhausted", "Quota limit has been exceeded", count=9)
 INTERNAL = refused("Internal", "internal error", count=3)
 
 
-def _because(of: KVCachePool, found: Any, world: Observed) -> str | None:
+def _because(of: KVCachePool, found: Any, world: Observed) -> str:
     lustre = of.spec.tiers.lustre
-    assert lustre is not None
-    return replaced_because(of, storage_class_name(of, lustre), found, world, NOW)
+    assert lustre
+    view = build(of, world, NOW).lustre
+    assert view.claim
+    return replacement(derive(view, view.claim, NOW), lustre, view.class_name)
+
+
+def _prospect(of: KVCachePool, world: Observed) -> str:
+    view = build(of, world, NOW).lustre
+    assert view.claim
+    return storage_ready(derive(view, view.claim, NOW)).message
 
 
 @table(
@@ -103,7 +111,7 @@ def test_replaced(
 ) -> None:
     found = pending(POOL, minutes)
     answer = _because(of, found, hearing(POOL, found, *news, lustre=lustre))
-    assert (answer is None) if because is None else (because in str(answer))
+    assert (not answer) if because is None else (because in answer)
 
 
 @table(
@@ -117,7 +125,7 @@ def test_replaced(
 )
 def test_is_never_replaced(found: Any) -> None:
     for of in (POOL, LARGER):
-        assert _because(of, found, hearing(POOL, found, STOCKOUT)) is None
+        assert _because(of, found, hearing(POOL, found, STOCKOUT)) == ""
 
 
 def _with_volume(found: Any, claim_uid: str) -> Observed:
@@ -137,7 +145,7 @@ def _with_volume(found: Any, claim_uid: str) -> Observed:
 )
 def test_a_volume_that_is_there_keeps_the_claim(claim_uid: str, kept: bool) -> None:
     found = pending(POOL, 600)
-    assert (_because(POOL, found, _with_volume(found, claim_uid)) is None) is kept
+    assert (_because(POOL, found, _with_volume(found, claim_uid)) == "") is kept
 
 
 @pytest.mark.parametrize(
@@ -146,17 +154,17 @@ def test_a_volume_that_is_there_keeps_the_claim(claim_uid: str, kept: bool) -> N
 def test_the_back_off_doubles_up_to_two_hours(attempts: int | None, minutes: int) -> None:
     of = pool(status={"tiers": [{"name": "lustre", "phase": "Failed", "attempts": attempts}]})
     early, due = pending(POOL, minutes - 0.1), pending(POOL, minutes)
-    assert _because(of, early, hearing(POOL, early, STOCKOUT)) is None
-    assert _because(of, due, hearing(POOL, due, STOCKOUT)) is not None
-    assert f"when it is {minutes} minutes old" in prospect(of, due, hearing(POOL, due, STOCKOUT))
+    assert _because(of, early, hearing(POOL, early, STOCKOUT)) == ""
+    assert _because(of, due, hearing(POOL, due, STOCKOUT))
+    assert f"when it is {minutes} minutes old" in _prospect(of, hearing(POOL, due, STOCKOUT))
 
 
 def test_who_cannot_be_helped_is_told_how_to_try_anew() -> None:
     found = pending(POOL)
-    told = prospect(POOL, found, hearing(POOL, found, QUOTA))
+    told = _prospect(POOL, hearing(POOL, found, QUOTA))
     assert "kubectl -n team-a delete pvc chat-lustre-" in told
 
 
 def test_a_claim_of_another_unit_asks_for_nothing_else() -> None:
     found = pending(POOL, 1, spec=requesting(f"{18000 * 1024}Mi"))
-    assert _because(POOL, found, hearing(POOL, found, refused("InvalidArgument"))) is None
+    assert _because(POOL, found, hearing(POOL, found, refused("InvalidArgument"))) == ""
