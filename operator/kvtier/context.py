@@ -20,9 +20,10 @@ from kvtier.facts.operations import Operations, operations_of
 from kvtier.facts.versions import GKEVersion
 from kvtier.facts.volumes import Volume
 from kvtier.pace import DEFAULT, Pace
+from kvtier.sizing.architectures import Config
 from kvtier.sizing.chunks import Chunk, cut, suited
 from kvtier.sizing.geometry import Geometry
-from kvtier.sizing.models import Document, model_document, served_geometry
+from kvtier.sizing.models import Document, known_config, model_document, served_geometry
 
 _GONE = ("Retained", "Deleting")
 """Phases of a shared tier that has left the spec."""
@@ -32,7 +33,8 @@ _GONE = ("Retained", "Deleting")
 class ModelView:
     """A model as the pool serves it.
 
-    `document` is its config.json as the pool gives it, `geometry` how its cache is cut (None where kvtier cannot tell).
+    `document` is its config.json as the pool gives it, `config` the one that counts (None where kvtier knows none), and
+    `geometry` how its cache is cut (None where kvtier cannot tell).
     `blocks_per_chunk` GPU blocks make one file, `chunk` is what that file holds; `provisional` says that the number is
     a stopgap, because the document cannot be read yet. `deployment` is live, `name` that of Deployment and Service.
     """
@@ -41,6 +43,7 @@ class ModelView:
     name: str
     engine: EngineFacts
     document: Document
+    config: Config | None
     geometry: Geometry | None
     blocks_per_chunk: int
     provisional: bool
@@ -167,7 +170,8 @@ def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> Lust
 
 def _model(pool: KVCachePool, model: ServedModel, config_maps: ConfigMaps, children: Children) -> ModelView:
     engine, document = versions.facts(model), model_document(model, config_maps)
-    known = served_geometry(model, engine.geometry_flags, document)
+    config = known_config(model, document)
+    known = served_geometry(model, engine.geometry_flags, config)
     recorded = model.blocks_per_chunk or _recorded(pool, model, engine)
     filed = _filed(model, known)
     blocks = recorded or suited(filed, _usual(model, engine), shared_in_spec(pool))
@@ -177,6 +181,7 @@ def _model(pool: KVCachePool, model: ServedModel, config_maps: ConfigMaps, child
         name=name,
         engine=engine,
         document=document,
+        config=config,
         geometry=known,
         blocks_per_chunk=blocks,
         provisional=not recorded and (document.unread or document.fault is not None),

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Mapping
 
 from kvtier.api.names import derive
-from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 
 ACCELERATOR = "cloud.google.com/gke-accelerator"
 COMPUTE_CLASS = "cloud.google.com/compute-class"
@@ -38,6 +38,11 @@ def node_selector(pool: KVCachePool) -> dict[str, str]:
     if pool.spec.tiers.local_ssd is not None:
         chosen[LOCAL_SSD] = "true"
     return {**nodes.node_selector, **chosen}
+
+
+def pods_per_node(pool: KVCachePool, model: ServedModel) -> int:
+    """Most Pods of a model that one node can hold, by GPUs."""
+    return pool.spec.node_pool.accelerator.count // model.tensor_parallel_size
 
 
 def fitting(pool: KVCachePool, any_zone: bool = False) -> Callable[[Mapping[str, str]], bool]:

@@ -1,4 +1,4 @@
-"""Prerequisites: one pure function per file, (pool, facts) -> Condition. `run` makes them all."""
+"""Prerequisites: one pure function per file, `check(context) -> Condition`. `run` makes them all."""
 
 from kvtier.api.conditions import Condition
 from kvtier.checks import (
@@ -39,5 +39,5 @@ CHECKS = (
 
 def run(context: Context) -> dict[str, Condition]:
     """Every prerequisite's condition, by type, in a fixed order."""
-    conditions = (check(context.pool, context.facts) for check in CHECKS)
+    conditions = (check(context) for check in CHECKS)
     return {condition.type: condition for condition in conditions}

@@ -4,41 +4,40 @@ from kvtier.api import quantities
 from kvtier.api.conditions import CAPACITY_VALID, Condition, false, true
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool, LustreTier
-from kvtier.checks.candidates import control_plane
-from kvtier.data.lustre_limits import DYNAMIC, limits
+from kvtier.api.v1alpha1 import LustreTier
+from kvtier.context import Context, LustreView
+from kvtier.data.lustre_limits import DYNAMIC, Limits, limits
 from kvtier.facts import versions
-from kvtier.facts.model import Facts
+from kvtier.facts.versions import GKEVersion
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """Growth is judged against what is provisioned."""
-    lustre = pool.spec.tiers.lustre
+    lustre = context.lustre.spec
     if lustre is None:
         return true(CAPACITY_VALID, Reason.NOT_NEEDED, "the pool has no Lustre tier")
     if lustre.tier is None:
-        return _existing(lustre, _seen(facts))
-    limit, size = limits(lustre.tier), lustre.size
+        instance = context.lustre.instance
+        return _existing(lustre, instance.capacity if instance else None)
+    limit, size, have = limits(lustre.tier), lustre.size, _provisioned(context.lustre)
     if not limit.allows(size):
         message = f"{lustre.capacity} is not possible {_where(lustre)}: {limit.explain(size)}"
         return false(CAPACITY_VALID, Reason.NOT_A_SIZE, message)
-    return _growth(lustre, provisioned(pool, facts), facts) or true(
-        CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} {_where(lustre)}"
-    )
+    if have is not None and size != have:
+        # Only claims need the driver for it: of other instances, kvtier itself asks the Lustre API.
+        driver = context.control_plane if lustre.provisioner == "CSI" else None
+        fault = _unreachable(have, size, limit) or _driver_too_old(size, driver)
+        if fault:
+            return fault
+    return true(CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} {_where(lustre)}")
 
 
-def provisioned(pool: KVCachePool, facts: Facts) -> int | None:
-    """Bytes that the shared tier has, None before it exists; by its status, where the Lustre API tells nothing."""
-    lustre = pool.spec.tiers.lustre
-    seen = _seen(facts) if lustre and lustre.provisioner != "CSI" else None
-    if seen is not None:
-        return seen
-    told = next((tier.capacity for tier in pool.status.tiers if tier.name == "lustre"), None)
-    return quantities.parse(told) if told else None
-
-
-def _seen(facts: Facts) -> int | None:
-    return facts.lustre.instance.capacity if facts.lustre and facts.lustre.instance else None
+def _provisioned(lustre: LustreView) -> int | None:
+    """Bytes that the shared tier has, None before it exists: of a claim, and where the API is silent, by its status."""
+    if lustre.instance and lustre.spec and lustre.spec.provisioner != "CSI":
+        return lustre.instance.capacity
+    recorded = lustre.status.capacity if lustre.status else None
+    return quantities.parse(recorded) if recorded else None
 
 
 def _where(lustre: LustreTier) -> str:
@@ -67,36 +66,32 @@ def _existing(lustre: LustreTier, has: int | None) -> Condition:
     return true(CAPACITY_VALID, Reason.EXISTING, f"the instance has {gib(has)}")
 
 
-def _growth(lustre: LustreTier, have: int | None, facts: Facts) -> Condition | None:
-    """Why the capacity cannot be reached from the provisioned one, or None."""
-    want = lustre.size
-    assert lustre.tier is not None
-    if have is None or want == have:
-        return None
+def _unreachable(have: int, want: int, limit: Limits) -> Condition | None:
+    """Why an instance of `have` bytes cannot become one of `want`, or None."""
     if want < have:
         return false(
             CAPACITY_VALID,
             Reason.WOULD_SHRINK,
             f"{gib(have)} is provisioned, Lustre only grows: set it to {gib(have)}",
         )
-    ceiling = limits(lustre.tier).threshold * quantities.GIB
+    ceiling = limit.threshold * quantities.GIB
     if have <= ceiling < want:
         return false(
             CAPACITY_VALID,
             Reason.ABOVE_GROWTH_LIMIT,
             f"an instance created at or below {gib(ceiling)} can only grow up to that: {gib(want)} needs a new pool",
         )
-    return _driver_can_grow(want, facts) if lustre.provisioner == "CSI" else None
+    return None
 
 
-def _driver_can_grow(want: int, facts: Facts) -> Condition | None:
-    """Only claims need the driver for it: of other instances, kvtier itself asks the Lustre API."""
-    running, gate = control_plane(facts), versions.gate("lustreExpansion")
-    if running is None or running >= gate:
+def _driver_too_old(want: int, control_plane: GKEVersion | None) -> Condition | None:
+    """Why the driver cannot grow a claim to `want` bytes, or None, also for a version that is not known."""
+    gate = versions.gate("lustreExpansion")
+    if control_plane is None or control_plane >= gate:
         return None
     return false(
         CAPACITY_VALID,
         Reason.EXPANSION_UNSUPPORTED,
-        f"control plane is {running}; growing a claim of the Lustre CSI driver needs {gate}: upgrade, or create a new "
-        f"pool at {gib(want)}, or one with provisioner API or Existing, whose instance grows without the driver",
+        f"control plane is {control_plane}; growing a claim of the Lustre CSI driver needs {gate}: upgrade, or create "
+        f"a new pool at {gib(want)}, or one with provisioner API or Existing, whose instance grows without the driver",
     )

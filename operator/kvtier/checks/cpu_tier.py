@@ -1,15 +1,15 @@
 """CPUTierFits: the memory of nodes holds the CPU tiers of their Pods, and GPUs can pin it."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from kvtier.api.conditions import CPU_TIER_FITS, Condition, false, true, unknown
+from kvtier.api.placement import pods_per_node
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.checks.candidates import candidates, names, pods_per_node
-from kvtier.engines import versions
-from kvtier.facts.model import Facts
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.context import Context, ModelView
+from kvtier.facts.model import Node, node_names
 from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, largest_tier, pinning_fault, pod_memory
 
 
@@ -40,46 +40,44 @@ class _Need:
         return min(self.most, room.size // (self.tier + self.beside))
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """Every Pod has a tier of its own, which the GPUs of its engine share."""
-    if pool.spec.tiers.cpu is None:
+    tier, machine = context.pool.spec.tiers.cpu, context.pool.spec.node_pool.machine_type
+    if tier is None:
         return true(CPU_TIER_FITS, Reason.NOT_NEEDED, "the pool has no CPU tier")
-    unpinned = _unpinned(pool, facts)
+    unpinned = _unpinned(context.models, tier.capacity.bytes, context.nodes)
     if unpinned is not None:
         return false(CPU_TIER_FITS, Reason.NOT_PINNED, unpinned)
-    rooms = _rooms(pool, facts)
-    told = []
-    for model in pool.spec.models:
-        need = _need(pool, model)
+    rooms = _rooms(context.nodes, machine)
+    needs = {model.spec.name: _need(context.pool, model, tier.capacity.bytes) for model in context.models}
+    for name, need in needs.items():
         fault = _fault(need, rooms)
         if fault is not None:
-            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"model {model.name}: {fault}")
-        told.append(f"model {model.name}: {_told(need, rooms)}")
+            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"model {name}: {fault}")
+    demands = "; ".join(f"model {name}: {_demand(need, rooms)}" for name, need in needs.items())
     if rooms:
-        return true(CPU_TIER_FITS, Reason.FITS, "; ".join(told))
+        return true(CPU_TIER_FITS, Reason.FITS, demands)
     return unknown(
         CPU_TIER_FITS,
         Reason.MACHINE_TYPE_UNKNOWN,
-        f"kvtier does not know the memory of machine type {pool.spec.node_pool.machine_type!r}, and no node of the "
-        f"pool tells it yet. {'; '.join(told)}",
+        f"kvtier does not know the memory of machine type {machine!r}, and no node of the pool tells it yet. {demands}",
     )
 
 
-def _unpinned(pool: KVCachePool, facts: Facts) -> str | None:
-    confidential = [node for node in candidates(pool, facts) if node.confidential]
-    for model in pool.spec.models:
-        engine = versions.facts(model)
-        limits = (pool.spec.tiers.cpu_bytes, engine.pinned_tier_gib, engine.version)
+def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> str | None:
+    """Why GPUs cannot pin a CPU tier of `tier` bytes, or None."""
+    confidential = [node for node in nodes if node.confidential]
+    for model in models:
+        limits = (tier, model.engine.pinned_tier_gib, model.engine.version)
         fault = pinning_fault(*limits, confidential=bool(confidential))
         if fault:
-            return f"{names(confidential)}: {fault}" if confidential else f"model {model.name}: {fault}"
+            return f"{node_names(confidential) or f'model {model.spec.name}'}: {fault}"
     return None
 
 
-def _need(pool: KVCachePool, model: ServedModel) -> _Need:
-    tier = pool.spec.tiers.cpu_bytes
-    whole = pod_memory(model, tier, versions.facts(model).shm_headroom_gib).reserved
-    return _Need(tier, whole - tier, pods_per_node(pool, model), model.wanted_replicas())
+def _need(pool: KVCachePool, model: ModelView, tier: int) -> _Need:
+    whole = pod_memory(model.spec, tier, model.engine.shm_headroom_gib).reserved
+    return _Need(tier, whole - tier, pods_per_node(pool, model.spec), model.spec.wanted_replicas())
 
 
 def _fault(need: _Need, rooms: Sequence[_Room]) -> str | None:
@@ -92,7 +90,7 @@ def _fault(need: _Need, rooms: Sequence[_Room]) -> str | None:
     return next((fault for fault in faults if fault), None)
 
 
-def _told(need: _Need, rooms: Sequence[_Room]) -> str:
+def _demand(need: _Need, rooms: Sequence[_Room]) -> str:
     """What a node's Pods need, and whether its GPUs lie idle because its memory does not go round."""
     room = next((room for room in rooms if need.pods(room)), None)
     pods = need.most if room is None else need.pods(room)
@@ -106,12 +104,11 @@ def _told(need: _Need, rooms: Sequence[_Room]) -> str:
     return f"{fits}, but its GPUs would do for {need.by_gpu} Pods, with tiers of at most {gib(most)}"
 
 
-def _rooms(pool: KVCachePool, facts: Facts) -> list[_Room]:
+def _rooms(nodes: Iterable[Node], machine_type: str | None) -> list[_Room]:
     """The sizes of candidate nodes, smallest first, or else that of the machine type; none where nothing is known."""
-    told = sorted((node for node in candidates(pool, facts) if node.memory), key=lambda node: node.name)
-    sizes = {node.memory // GIB * GIB: f"node {node.name} has for Pods" for node in reversed(told)}
-    machine = pool.spec.node_pool.machine_type
-    computed = allocatable_memory(machine)
+    by_name = sorted((node for node in nodes if node.memory), key=lambda node: node.name)
+    sizes = {node.memory // GIB * GIB: f"node {node.name} has for Pods" for node in reversed(by_name)}
+    computed = allocatable_memory(machine_type)
     if not sizes and computed is not None:
-        sizes = {computed // GIB * GIB: f"GKE leaves to Pods on {machine}"}
+        sizes = {computed // GIB * GIB: f"GKE leaves to Pods on {machine_type}"}
     return sorted(_Room(size, whose) for size, whose in sizes.items())

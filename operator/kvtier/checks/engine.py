@@ -1,28 +1,43 @@
 """EngineSupported: versions that were seen to work together, and no setting that cannot work."""
 
+from collections.abc import Iterator
+
 from kvtier.api.conditions import ENGINE_SUPPORTED, Condition, false, true
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.checks.geometry import model_geometry
+from kvtier.api.v1alpha1 import ServedModel, Tiers
+from kvtier.context import Context, ModelView
 from kvtier.data.engines import EngineFacts
-from kvtier.engines import conflicts, versions
-from kvtier.facts.model import Facts
+from kvtier.engines import conflicts
+
+_BUCKET_NOTES = (
+    "objectStorage needs the nixl package in the image, which kvtier cannot see: vLLM ends without it",
+    "after a store to objectStorage that failed, vLLM may read a wrong block without an error: see docs/storage.md",
+)
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """What only an edit of the spec mends. Of the image nothing can be seen but its name."""
-    tiered, notes = pool.spec.tiers.cpu is not None, _bucket_notes(pool)
-    for model in pool.spec.models:
-        engine, groups = versions.facts(model), _groups(model, facts)
-        if fault := _pair_fault(model, engine, groups):
-            return false(ENGINE_SUPPORTED, Reason.PAIR_NOT_SUPPORTED, f"model {model.name}: {fault}")
-        if fault := conflicts.setting_conflict(model, tiered):
-            return false(ENGINE_SUPPORTED, Reason.CONFLICTING_SETTINGS, f"model {model.name}: {fault}")
-        if pool.spec.tiers.has_files() and (fault := conflicts.file_name_fault(model)):
-            return false(ENGINE_SUPPORTED, Reason.NAME_NOT_USABLE, f"model {model.name}: {fault}")
-        notes += [f"model {model.name}: {note}" for note in engine_notes(model, engine, groups)]
-    known = sorted({_described(model) for model in pool.spec.models})
+    tiers = context.pool.spec.tiers
+    notes = list(_BUCKET_NOTES) if tiers.object_storage else []
+    for model in context.models:
+        name = f"model {model.spec.name}"
+        for reason, fault in _faults(model, tiers):
+            if fault:
+                return false(ENGINE_SUPPORTED, reason, f"{name}: {fault}")
+        notes += [f"{name}: {note}" for note in engine_notes(model.spec, model.engine, _groups(model))]
+    known = sorted({_versions(model) for model in context.models})
     return true(ENGINE_SUPPORTED, Reason.SUPPORTED, "; ".join([f"kvtier knows {', '.join(known)}", *notes]))
+
+
+def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None]]:
+    """What may be wrong with an engine, and each with a sentence if it is."""
+    lmcache = model.spec.engine.lmcache
+    if lmcache:
+        pair = conflicts.lmcache_fault(model.engine.version, lmcache.version, _groups(model))
+        yield Reason.PAIR_NOT_SUPPORTED, pair
+    yield Reason.CONFLICTING_SETTINGS, conflicts.setting_conflict(model.spec, tiers.cpu is not None)
+    if tiers.has_files():
+        yield Reason.NAME_NOT_USABLE, conflicts.file_name_fault(model.spec)
 
 
 def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) -> list[str]:
@@ -40,26 +55,11 @@ def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) ->
     return notes
 
 
-def _pair_fault(model: ServedModel, engine: EngineFacts, groups: int | None) -> str | None:
-    known = model.engine.lmcache
-    return conflicts.lmcache_fault(engine.version, known.version, groups) if known else None
+def _groups(model: ModelView) -> int | None:
+    """Groups of layers that are cached alike, None where kvtier does not know the model."""
+    return len(model.geometry.groups) if model.geometry else None
 
 
-def _groups(model: ServedModel, facts: Facts) -> int | None:
-    geometry = model_geometry(model, facts)
-    return len(geometry.groups) if geometry else None
-
-
-def _described(model: ServedModel) -> str:
-    known = model.engine.lmcache
-    vllm = f"vLLM {versions.facts(model).version}"
-    return f"{vllm} with LMCache {known.version}" if known else vllm
-
-
-def _bucket_notes(pool: KVCachePool) -> list[str]:
-    if pool.spec.tiers.object_storage is None:
-        return []
-    return [
-        "objectStorage needs the nixl package in the image, which kvtier cannot see: vLLM ends without it",
-        "after a store to objectStorage that failed, vLLM may read a wrong block without an error: see docs/storage.md",
-    ]
+def _versions(model: ModelView) -> str:
+    lmcache, vllm = model.spec.engine.lmcache, f"vLLM {model.engine.version}"
+    return f"{vllm} with LMCache {lmcache.version}" if lmcache else vllm

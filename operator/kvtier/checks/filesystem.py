@@ -4,13 +4,13 @@ The Lustre client refuses the second, wherever it is, and the driver refuses eve
 instance (lustre-csi-driver, NodeStageVolume).
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from kvtier.api import identity, names, placement
 from kvtier.api.conditions import FILESYSTEM_UNIQUE, Condition, false, true, unknown
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Facts
+from kvtier.context import Context, LustreView
 from kvtier.facts.neighbours import Neighbour, created
 from kvtier.facts.volumes import Volume
 
@@ -18,35 +18,38 @@ _MOUNTABLE = ("Pending", "Available", "Bound")
 _SHOWN = 3
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """Of two pools on the same nodes, the elder has the name; volumes of others are only pointed at."""
-    if pool.spec.tiers.lustre is None:
+    pool, lustre = context.pool, context.lustre
+    if lustre.spec is None:
         return true(FILESYSTEM_UNIQUE, Reason.NOT_NEEDED, "the pool has no Lustre tier")
-    rival = next((one for one in facts.neighbours if _in_the_way(pool, one)), None)
+    rival = next((one for one in context.facts.neighbours if _in_the_way(pool, one)), None)
     if rival is not None:
-        return _taken(pool, rival)
-    filesystem = _filesystem(pool, facts)
+        return _taken(rival, identity.instance(pool))
+    filesystem = _mounted(lustre) or identity.filesystem(pool) or _of_instance(lustre)
     if not filesystem:
         return unknown(
             FILESYSTEM_UNIQUE,
             Reason.NAME_NOT_SEEN,
             f"the file system name of {identity.instance(pool)} is not known before the Lustre API tells it",
         )
-    foreign = _foreign(pool, facts, filesystem)
-    if foreign:
+    namesakes = context.facts.volumes.by_filesystem.get(filesystem, ())
+    foreign = _foreign(namesakes, (pool.namespace, lustre.claim_name), context.facts.neighbours)
+    # The nodes of a ComputeClass are tainted: only the pool's own Pods run there.
+    if foreign and pool.spec.node_pool.provisioner == "Existing":
         return _pointed_at(filesystem, foreign)
     message = f"no other volume on these nodes has file system name {filesystem}"
     return true(FILESYSTEM_UNIQUE, Reason.UNIQUE, message)
 
 
-def _filesystem(pool: KVCachePool, facts: Facts) -> str:
-    """The name that is mounted: of the volume if there is one, else as far as it can be told."""
-    mine = sorted(facts.volumes.by_claim.get(_claim(pool), ()), key=lambda one: one.phase != "Bound")
-    told = next((volume.filesystem for volume in mine if volume.filesystem), "")
-    if told or (known := identity.filesystem(pool)) is None:
-        seen = facts.lustre.instance if facts.lustre else None
-        return told or (seen.filesystem if seen else "")
-    return known
+def _mounted(lustre: LustreView) -> str:
+    """The file system name of the pool's volume, empty without one: that name counts, whatever the spec says."""
+    own = sorted(lustre.volumes, key=lambda one: one.phase != "Bound")
+    return next((volume.filesystem for volume in own if volume.filesystem), "")
+
+
+def _of_instance(lustre: LustreView) -> str:
+    return lustre.instance.filesystem if lustre.instance else ""
 
 
 def _in_the_way(pool: KVCachePool, other: Neighbour) -> bool:
@@ -64,10 +67,11 @@ def _compatible(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return all(other.get(key, value) == value for key, value in one.items())
 
 
-def _taken(pool: KVCachePool, rival: Neighbour) -> Condition:
+def _taken(rival: Neighbour, instance: str | None) -> Condition:
+    """`instance` is the pool's own, by its full name."""
     name = f"{rival.namespace}/{rival.name}"
     apart = "keep the pools on different nodes (nodePool.nodeSelector)"
-    if rival.instance and rival.instance == identity.instance(pool):
+    if rival.instance and rival.instance == instance:
         return false(
             FILESYSTEM_UNIQUE,
             Reason.INSTANCE_SHARED,
@@ -82,19 +86,12 @@ def _taken(pool: KVCachePool, rival: Neighbour) -> Condition:
     )
 
 
-def _foreign(pool: KVCachePool, facts: Facts, filesystem: str) -> list[Volume]:
-    """Volumes of that name that are neither the pool's nor another pool's, and could be mounted.
-
-    The nodes of a ComputeClass are tainted: only the pool's own Pods run there.
-    """
-    if pool.spec.node_pool.provisioner == "ComputeClass":
-        return []
-    known = {_claim(pool), *((one.namespace, names.claim(one.name)) for one in facts.neighbours)}
-    return [
-        volume
-        for volume in facts.volumes.by_filesystem.get(filesystem, ())
-        if volume.claim not in known and volume.phase in _MOUNTABLE
-    ]
+def _foreign(
+    namesakes: Iterable[Volume], claim: tuple[str, str], neighbours: Iterable[Neighbour]
+) -> list[Volume]:
+    """Volumes that could be mounted, and are reserved for neither the pool's own `claim` nor that of a neighbour."""
+    known = {claim, *((one.namespace, names.claim(one.name)) for one in neighbours)}
+    return [volume for volume in namesakes if volume.claim not in known and volume.phase in _MOUNTABLE]
 
 
 def _pointed_at(filesystem: str, foreign: list[Volume]) -> Condition:
@@ -110,7 +107,3 @@ def _pointed_at(filesystem: str, foreign: list[Volume]) -> Condition:
 def _described(volume: Volume) -> str:
     claim = f" (claim {'/'.join(volume.claim)})" if volume.claim else ""
     return f"PersistentVolume {volume.name}{claim}"
-
-
-def _claim(pool: KVCachePool) -> tuple[str, str]:
-    return pool.namespace, names.claim(pool.name)

@@ -1,14 +1,16 @@
 """LocalSSDSupported: the machine type has the Local SSD that the pool's Pods are promised."""
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from kvtier.api.conditions import LOCAL_SSD_SUPPORTED, Condition, false, true, unknown
+from kvtier.api.fields import Quantity
+from kvtier.api.placement import pods_per_node
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.candidates import candidates, pods_per_node
+from kvtier.context import Context
 from kvtier.data import table
-from kvtier.facts.model import Facts
+from kvtier.facts.model import Node
 
 
 @dataclass(frozen=True)
@@ -19,9 +21,9 @@ class _Disks:
     fixed: bool
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """Pods of one node share its disks, so their capacities add up."""
-    tier, nodes = pool.spec.tiers.local_ssd, pool.spec.node_pool
+    tier, nodes = context.pool.spec.tiers.local_ssd, context.pool.spec.node_pool
     if tier is None:
         return true(LOCAL_SSD_SUPPORTED, Reason.NOT_NEEDED, "the pool has no Local SSD tier")
     disks = _disks(nodes.machine_type, nodes.local_ssd_count)
@@ -44,17 +46,15 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
             Reason.FIXED_DISK_COUNT,
             f"{nodes.machine_type} always has {disks.count} Local SSDs: leave nodePool.localSSDCount out",
         )
-    return _room(pool, *_allocatable(pool, facts, disks.count))
+    pods = max(pods_per_node(context.pool, model) for model in context.pool.spec.models)
+    return _fit(tier.capacity, pods, nodes.accelerator.count, *_allocatable(context.nodes, disks.count))
 
 
-def _room(pool: KVCachePool, allocatable: int, whose: str) -> Condition:
+def _fit(capacity: Quantity, pods: int, gpus: int, allocatable: int, whose: str) -> Condition:
     """An emptyDir is charged with all that its Pods hold on the node's disks, and its Pods are evicted for it."""
-    tier = pool.spec.tiers.local_ssd
-    assert tier is not None
-    pods = max(pods_per_node(pool, model) for model in pool.spec.models)
-    beside = table("machine_types")["besideGibPerGPU"] * pool.spec.node_pool.accelerator.count * GIB
-    wants = f"{pods} x {tier.capacity} and {gib(beside)} beside it (model weights, logs)"
-    if pods * tier.capacity.bytes + beside > allocatable:
+    beside = table("machine_types")["besideGibPerGPU"] * gpus * GIB
+    wants = f"{pods} x {capacity} and {gib(beside)} beside it (model weights, logs)"
+    if pods * capacity.bytes + beside > allocatable:
         most = max(allocatable - beside, 0) // pods // GIB * GIB
         return false(
             LOCAL_SSD_SUPPORTED,
@@ -64,11 +64,11 @@ def _room(pool: KVCachePool, allocatable: int, whose: str) -> Condition:
     return true(LOCAL_SSD_SUPPORTED, Reason.FITS, f"{wants} fit into the {gib(allocatable)} that {whose}")
 
 
-def _allocatable(pool: KVCachePool, facts: Facts, disks: int) -> tuple[int, str]:
+def _allocatable(nodes: Iterable[Node], disks: int) -> tuple[int, str]:
     """Bytes that the Pods of a node may use, and who says so: the smallest candidate, or else the machine type."""
-    told = [node for node in candidates(pool, facts) if node.ephemeral_storage]
-    if told:
-        smallest = min(told, key=lambda node: (node.ephemeral_storage, node.name))
+    reporting = [node for node in nodes if node.ephemeral_storage]
+    if reporting:
+        smallest = min(reporting, key=lambda node: (node.ephemeral_storage, node.name))
         return smallest.ephemeral_storage // GIB * GIB, f"node {smallest.name} has for Pods"
     return _computed(disks), f"GKE leaves of {disks} Local SSDs for Pods"
 

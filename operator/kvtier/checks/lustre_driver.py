@@ -1,27 +1,28 @@
 """LustreDriverEnabled: the Lustre CSI add-on is on, and candidate nodes have registered its driver."""
 
+from collections.abc import Sequence
+
 from kvtier.api.conditions import LUSTRE_DRIVER_ENABLED, Condition, false, true, unknown
 from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.candidates import candidates, names
-from kvtier.facts.model import Facts, Node
+from kvtier.context import Context
+from kvtier.facts.model import Node, node_names
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """CSIDriver for the cluster; CSINode for the candidates, of which one is enough.
 
     A node that has just joined registers the driver last, so a part of them may lag behind.
     """
-    if pool.spec.tiers.lustre is None:
+    cluster, gke, nodes = context.facts.cluster, context.facts.gke, context.nodes
+    if context.lustre.spec is None:
         return true(LUSTRE_DRIVER_ENABLED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
-    if not facts.cluster.lustre_driver:
-        return _absent(facts)
-    nodes = candidates(pool, facts)
-    missing = [node for node in nodes if node.name not in facts.cluster.lustre_nodes]
+    if not cluster.lustre_driver:
+        return _absent(addon_enabled=bool(gke and gke.lustre_addon))
+    missing = [node for node in nodes if node.name not in cluster.lustre_nodes]
     if nodes and len(missing) == len(nodes):
-        return _unregistered(pool, missing)
-    late = f"; not yet {names(missing)}" if missing else ""
+        return _unregistered(missing, context.pool.spec.node_pool.provisioner)
+    late = f"; not yet {node_names(missing)}" if missing else ""
     registered = len(nodes) - len(missing)
     return true(
         LUSTRE_DRIVER_ENABLED,
@@ -30,8 +31,8 @@ def check(pool: KVCachePool, facts: Facts) -> Condition:
     )
 
 
-def _absent(facts: Facts) -> Condition:
-    if facts.gke is not None and facts.gke.lustre_addon:
+def _absent(*, addon_enabled: bool) -> Condition:
+    if addon_enabled:
         return false(
             LUSTRE_DRIVER_ENABLED,
             Reason.ADDON_STARTING,
@@ -45,17 +46,17 @@ def _absent(facts: Facts) -> Condition:
     )
 
 
-def _unregistered(pool: KVCachePool, missing: list[Node]) -> Condition:
+def _unregistered(missing: Sequence[Node], provisioner: str) -> Condition:
     """Nodes of a ComputeClass have just been made for the pool: they are on their way, not wrong."""
-    if pool.spec.node_pool.provisioner == "ComputeClass":
+    if provisioner == "ComputeClass":
         return unknown(
             LUSTRE_DRIVER_ENABLED,
             Reason.REGISTERING,
-            f"{names(missing)} have not registered {LUSTRE_DRIVER} yet",
+            f"{node_names(missing)} have not registered {LUSTRE_DRIVER} yet",
         )
     return false(
         LUSTRE_DRIVER_ENABLED,
         Reason.NOT_REGISTERED,
-        f"{names(missing)} have not registered {LUSTRE_DRIVER}: nodes made before the add-on was enabled need an "
+        f"{node_names(missing)} have not registered {LUSTRE_DRIVER}: nodes made before the add-on was enabled need an "
         "upgrade or re-creation; new nodes register within minutes",
     )

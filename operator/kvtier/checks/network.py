@@ -4,44 +4,34 @@ import re
 
 from kvtier.api.conditions import NETWORK_MATCHED, Condition, false, true, unknown
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Facts
+from kvtier.context import Context
 
 _NETWORK = re.compile(r"(?:^|/)projects/(?P<project>[^/]+)/global/networks/(?P<name>[^/]+)$")
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """Compares the full network names: only the GKE API knows the cluster's, the Lustre API an existing instance's."""
-    lustre = pool.spec.tiers.lustre
-    if lustre is None:
+    lustre, gke = context.lustre, context.facts.gke
+    if lustre.spec is None:
         return true(NETWORK_MATCHED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
-    if facts.gke is None:
+    if gke is None:
         return unknown(
             NETWORK_MATCHED,
             Reason.CLUSTER_NOT_GIVEN,
             "nodes do not tell their VPC network: set spec.cluster to let kvtier ask the GKE API",
         )
-    if facts.gke.error or not facts.gke.network:
+    if gke.error or not gke.network:
         return unknown(
-            NETWORK_MATCHED, Reason.GKE_UNREACHABLE, facts.gke.error or "the GKE API did not name a network"
+            NETWORK_MATCHED, Reason.GKE_UNREACHABLE, gke.error or "the GKE API did not name a network"
         )
-    network = lustre.network or _existing(facts)
-    if not network:
-        return _unseen(str(lustre.instance), facts)
-    subject = "lustre.network is" if lustre.network else "the instance is in"
-    return _compare(network, facts.gke.network, subject)
-
-
-def _existing(facts: Facts) -> str:
-    return facts.lustre.instance.network if facts.lustre and facts.lustre.instance else ""
-
-
-def _unseen(instance: str, facts: Facts) -> Condition:
-    error = facts.lustre.error if facts.lustre else None
+    if lustre.spec.network:
+        return _compare(lustre.spec.network, gke.network, "lustre.network is")
+    if lustre.instance and lustre.instance.network:
+        return _compare(lustre.instance.network, gke.network, "the instance is in")
     return unknown(
         NETWORK_MATCHED,
         Reason.INSTANCE_NOT_SEEN,
-        error or f"the Lustre API does not tell the network of {instance}",
+        lustre.error or f"the Lustre API does not tell the network of {lustre.spec.instance}",
     )
 
 

@@ -3,29 +3,28 @@
 from kvtier.api.conditions import NODE_IMAGE_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.placement import OS_DISTRIBUTION
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.candidates import candidates, names
-from kvtier.facts.model import Facts, Node
+from kvtier.context import Context
+from kvtier.facts.model import Node, node_names
 
 _COS = "Container-Optimized OS from Google"
 
 
-def check(pool: KVCachePool, facts: Facts) -> Condition:
+def check(context: Context) -> Condition:
     """The GKE label and the image's own name must both say COS: a custom image keeps the label."""
-    if pool.spec.tiers.lustre is None:
+    if context.lustre.spec is None:
         return true(NODE_IMAGE_SUPPORTED, Reason.NOT_NEEDED, "only the Lustre tier depends on the node image")
-    nodes = candidates(pool, facts)
+    nodes = context.nodes
     other = [node for node in nodes if not _is_cos(node)]
     if other:
         return false(
             NODE_IMAGE_SUPPORTED,
             Reason.NOT_COS,
-            f"{names(other)} run {other[0].os_image!r}: Managed Lustre needs {_COS}; create the node pool with "
+            f"{node_names(other)} run {other[0].os_image!r}: Managed Lustre needs {_COS}; create the node pool with "
             "--image-type=COS_CONTAINERD",
         )
     if nodes:
         return true(NODE_IMAGE_SUPPORTED, Reason.COS, f"every candidate node runs COS ({len(nodes)})")
-    if pool.spec.node_pool.provisioner == "ComputeClass":
+    if context.pool.spec.node_pool.provisioner == "ComputeClass":
         return true(
             NODE_IMAGE_SUPPORTED, Reason.COMPUTE_CLASS_USES_COS, "new nodes are made with cos_containerd"
         )

@@ -16,22 +16,22 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from kvtier.api.conditions import Condition
-    from kvtier.facts.model import Facts
+    from kvtier.context import Context
 
 _GIB = 1 << 30
 
 
 @dataclass(frozen=True)
 class _Checked:
-    """A pool as it would be in the cluster, and what was found."""
+    """A pool as it would be in the cluster, and its prerequisites."""
 
-    pool: KVCachePool
-    facts: "Facts"
+    context: "Context"
     conditions: list["Condition"]
 
     @property
     def name(self) -> str:
-        return f"{self.pool.namespace}/{self.pool.name}"
+        pool = self.context.pool
+        return f"{pool.namespace}/{pool.name}"
 
 
 @click.command()
@@ -90,10 +90,8 @@ async def _check(pools: list[KVCachePool], kubeconfig: str | None, context: str 
     try:
         now = utc_now()
         found = await snapshot.read(AioClient(api), pools)
-        return [
-            _Checked(pool, facts, list(checks.run(build(pool, Observed(facts), now)).values()))
-            for pool, facts in found
-        ]
+        contexts = [build(pool, Observed(facts), now) for pool, facts in found]
+        return [_Checked(context, list(checks.run(context).values())) for context in contexts]
     finally:
         await api.close()
 
@@ -127,9 +125,9 @@ def _show_models(console: "Console", of: _Checked, gpu_cache: int | None) -> Non
     from kvtier.cli.check_models import rows
 
     table = Table("Model", "Of", "What kvtier counts", title=f"Models of {of.name}", title_justify="left")
-    for model in of.pool.spec.models:
-        for index, (subject, text) in enumerate(rows(of.pool, model, of.facts, gpu_cache)):
-            table.add_row(Text("" if index else model.name), subject, Text(text))
+    for model in of.context.models:
+        for index, (subject, text) in enumerate(rows(of.context, model, gpu_cache)):
+            table.add_row(Text("" if index else model.spec.name), subject, Text(text))
         table.add_section()
     console.print(table)
     console.print()

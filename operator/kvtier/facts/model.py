@@ -1,12 +1,15 @@
 """Facts as frozen values. No client is imported here, so that pure code can use them."""
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from kvtier.api.kinds import Object
 from kvtier.api.placement import CONFIDENTIAL, ZONE
+from kvtier.facts import versions
 from kvtier.facts.children import Children
 from kvtier.facts.neighbours import Neighbour
+from kvtier.facts.versions import GKEVersion
 from kvtier.facts.volumes import Volumes
 
 
@@ -26,6 +29,11 @@ class Node:
     ephemeral_storage: int = 0
     memory: int = 0
 
+    @cached_property
+    def version(self) -> GKEVersion | None:
+        """The kubelet's version, None where that is no GKE version."""
+        return versions.parse(self.kubelet_version)
+
     @property
     def zone(self) -> str | None:
         return self.labels.get(ZONE)
@@ -34,6 +42,12 @@ class Node:
     def confidential(self) -> bool:
         """Whether its memory is encrypted, by which technology ever."""
         return any(label in self.labels for label in CONFIDENTIAL)
+
+
+def node_names(nodes: Sequence[Node], limit: int = 3) -> str:
+    """A readable list of node names that stays short with 500 nodes."""
+    shown = ", ".join(node.name for node in nodes[:limit])
+    return shown if len(nodes) <= limit else f"{shown} and {len(nodes) - limit} more"
 
 
 @dataclass(frozen=True)

@@ -5,13 +5,12 @@ from collections.abc import Iterable
 
 from kvtier.api import quantities
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, ServedModel, TierStatus
-from kvtier.checks.geometry import model_geometry
 from kvtier.engines import kv_dtypes, versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Facts
 from kvtier.sizing.chunks import Chunk, cut, described, suited
 from kvtier.sizing.geometry import Geometry
-from kvtier.sizing.models import model_document
+from kvtier.sizing.models import known_config, model_document, served_geometry
 from kvtier.sizing.suggestions import Suggestion, from_dtype
 
 _GONE = ("Retained", "Deleting")
@@ -27,7 +26,7 @@ def blocks_per_chunk(pool: KVCachePool, model: ServedModel, facts: Facts) -> int
     if model.blocks_per_chunk:
         return model.blocks_per_chunk
     return _recorded(pool, model) or suited(
-        _filed(model, model_geometry(model, facts)), _usual(model), shared_in_spec(pool)
+        _filed(model, _geometry(model, facts)), _usual(model), shared_in_spec(pool)
     )
 
 
@@ -41,7 +40,7 @@ def undecided(pool: KVCachePool, model: ServedModel, facts: Facts) -> bool:
 
 def model_chunk(pool: KVCachePool, model: ServedModel, facts: Facts) -> Chunk:
     """What one file of the model holds."""
-    return cut(_filed(model, model_geometry(model, facts)), blocks_per_chunk(pool, model, facts))
+    return cut(_filed(model, _geometry(model, facts)), blocks_per_chunk(pool, model, facts))
 
 
 def shared_in_spec(pool: KVCachePool) -> bool:
@@ -64,6 +63,11 @@ def _recorded(pool: KVCachePool, model: ServedModel) -> int | None:
     blocks = known.blocks_per_chunk or versions.facts(model).blocks_per_chunk
     same = known.fingerprint == fingerprint(model, blocks) and _shared_in_status(pool) == shared_in_spec(pool)
     return blocks if same else None
+
+
+def _geometry(model: ServedModel, facts: Facts) -> Geometry | None:
+    config = known_config(model, model_document(model, facts.config_maps))
+    return served_geometry(model, versions.facts(model).geometry_flags, config)
 
 
 def _usual(model: ServedModel) -> int:
@@ -102,7 +106,7 @@ def _of_the_present_type(model: ServedModel, facts: Facts, seqs: int) -> str | N
 
 def _against_auto(model: ServedModel, dtype: str, facts: Facts, seqs: int) -> Suggestion | None:
     plain, smaller = (
-        model_geometry(model.model_copy(update={"kv_cache_dtype": one}), facts) for one in ("auto", dtype)
+        _geometry(model.model_copy(update={"kv_cache_dtype": one}), facts) for one in ("auto", dtype)
     )
     if plain is None or smaller is None:
         return None
@@ -120,7 +124,7 @@ def with_tokens(pool: KVCachePool, tiers: Iterable[TierStatus], facts: Facts) ->
 
 def _largest(pool: KVCachePool, facts: Facts) -> Geometry | None:
     """Of the model with the most bytes per token. One that is not known could be that, so then there is none."""
-    known = [model_geometry(model, facts) for model in pool.spec.models]
+    known = [_geometry(model, facts) for model in pool.spec.models]
     found = [geometry for geometry in known if geometry]
     if not found or len(found) < len(known):
         return None
@@ -141,7 +145,7 @@ def with_sizes(pool: KVCachePool, model: ServedModel, facts: Facts, status: Mode
     """
     if undecided(pool, model, facts) and status.service is None:
         return status
-    known, blocks = model_geometry(model, facts), blocks_per_chunk(pool, model, facts)
+    known, blocks = _geometry(model, facts), blocks_per_chunk(pool, model, facts)
     return status.model_copy(
         update={
             "fingerprint": fingerprint(model, blocks),

@@ -4,7 +4,6 @@ from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false, true
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks.candidates import candidates
 from kvtier.data import table
 from kvtier.facts.model import Observed
 from kvtier.plan.children import child
@@ -76,7 +75,8 @@ def _local_ssd_count(pool: KVCachePool) -> int | None:
 
 
 def _ready_nodes(pool: KVCachePool, observed: Observed) -> Condition:
-    nodes = candidates(pool, observed.facts)
+    fits = placement.fitting(pool)
+    nodes = [node for node in observed.facts.cluster.nodes if fits(node.labels)]
     ready = sum(node.ready for node in nodes)
     if not nodes:
         return true(

@@ -29,15 +29,16 @@ class Document:
     unread: bool = False
 
 
-def served_geometry(model: ServedModel, geometry_flags: Sequence[str], document: Document) -> Geometry | None:
-    """How the model's cache is cut, or None where kvtier cannot tell.
+def served_geometry(
+    model: ServedModel, geometry_flags: Sequence[str], config: Config | None
+) -> Geometry | None:
+    """How the cache of a model with this config.json is cut, or None where kvtier cannot tell.
 
     A flag of `geometry_flags` in extraArgs may make it another one than the model's config.json says.
     """
-    known = known_config(model, document)
-    if known is None or given(model.extra_args, geometry_flags):
+    if config is None or given(model.extra_args, geometry_flags):
         return None
-    found = cached(known, model.kv_cache_dtype, model.tensor_parallel_size)
+    found = cached(config, model.kv_cache_dtype, model.tensor_parallel_size)
     return geometry(found, model.tensor_parallel_size, model.block_size or BLOCK) if found else None
 
 

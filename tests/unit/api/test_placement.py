@@ -8,10 +8,11 @@ from kvtier.api.placement import (
     compute_class,
     fitting,
     node_selector,
+    pods_per_node,
     zones,
 )
 from kvtier.api.v1alpha1 import KVCachePool
-from unit.builders import node, pool
+from unit.builders import model, node, pool
 from unit.tables import table
 
 EXISTING = pool(nodePool={"provisioner": "Existing", "nodeSelector": {"team": "search"}})
@@ -71,3 +72,16 @@ def test_zones(of: KVCachePool, wanted: list[str]) -> None:
 )
 def test_fits(labels: dict[str, str], any_zone: bool, expected: bool) -> None:
     assert fitting(EXISTING, any_zone)(node(EXISTING, labels=labels).labels) is expected
+
+
+@table(
+    "gpus, pods",
+    {
+        "a Pod with all GPUs is alone": (8, 1),
+        "others share a node": (2, 4),
+        "GPUs that are left over make no Pod": (3, 2),
+    },
+)
+def test_pods_per_node(gpus: int, pods: int) -> None:
+    of = pool(models=[model(tensorParallelSize=gpus)])
+    assert pods_per_node(of, of.spec.models[0]) == pods

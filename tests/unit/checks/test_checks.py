@@ -5,6 +5,7 @@ from dataclasses import replace
 import pytest
 
 from kvtier.api import conditions
+from kvtier.api.placement import ZONE
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
 from kvtier.facts.model import Facts, GKECluster, LustreFacts
@@ -12,6 +13,11 @@ from kvtier.plan.gates import STORAGE, blockers
 from unit.builders import context, facts, joined, node, pool
 from unit.instances import CLUSTER, api, by_hand, existing
 from unit.tables import table
+
+
+def test_candidates_are_the_nodes_that_engines_could_run_on() -> None:
+    fitting, far = node(pool(), "near"), node(pool(), "far", labels={ZONE: "us-east1-b"})
+    assert context(pool(), facts=facts(far, fitting)).nodes == (fitting,)
 
 
 def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:

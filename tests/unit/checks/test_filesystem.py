@@ -4,14 +4,16 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api import names
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.filesystem import check
-from kvtier.facts.model import Facts, LustreFacts
+from kvtier.context import Context
+from kvtier.facts.model import LustreFacts
 from kvtier.facts.neighbours import Neighbour
 from kvtier.facts.volumes import Volume, Volumes
-from unit.builders import facts, joined, pool
+from unit.builders import context, facts, joined, pool
 from unit.instances import NAME, UNSEEN, api, by_hand, existing, instance
 from unit.tables import table
-from unit.verdicts import assert_verdict
+from unit.verdicts import assert_says
 
 EARLY, LATE, LATER = (f"2026-11-0{day}T00:00:00Z" for day in (1, 2, 3))
 NODES = {
@@ -19,27 +21,25 @@ NODES = {
     "metadata": {"creationTimestamp": LATE},
 }
 GPU = {"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"}
+CLASS = {"cloud.google.com/compute-class": "first"}
 FIRST = Neighbour("team-b", "first", EARLY, "kvcache", "", {**GPU, "team": "a"}, ("us-central1-a",))
 SHARED = replace(FIRST, instance=NAME, filesystem="given")
 
 
-def _pool(base: dict[str, Any] | None = None, **changes: Any) -> Any:
+def _pool(base: dict[str, Any], **changes: Any) -> KVCachePool:
     """A pool on existing nodes, second in time."""
-    named = {"tiers": {"lustre": {"filesystem": "kvcache"}}} if base is None else base
-    return pool(**joined(joined(NODES, named), changes))
+    return pool(**joined(joined(NODES, base), changes))
 
 
-def _facts(
-    *volumes: Volume, lustre: LustreFacts | None = None, neighbours: tuple[Neighbour, ...] = ()
-) -> Facts:
+NAMED = _pool({"tiers": {"lustre": {"filesystem": "kvcache"}}})
+ON_DEMAND = pool(tiers={"lustre": {"filesystem": "kvcache"}})
+
+
+def _look(
+    of: KVCachePool, *volumes: Volume, lustre: LustreFacts | None = None, neighbours: Any = ()
+) -> Context:
     known = Volumes({volume.name: volume for volume in volumes})
-    return replace(facts(), lustre=lustre, neighbours=neighbours, volumes=known)
-
-
-NAMED = _pool()
-CLAIM = ("team-a", names.claim("chat"))
-OWN = Volume("mine", "u1", "p/z/i", filesystem="kvcache", claim=CLAIM, phase="Bound")
-FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "data"), phase="Bound")
+    return context(of, facts=replace(facts(), lustre=lustre, neighbours=neighbours, volumes=known))
 
 
 @table(
@@ -48,171 +48,139 @@ FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "dat
         "of two pools that give their instances one name, the younger is refused": (
             NAMED,
             FIRST,
-            (
-                "False",
-                "FilesystemNameTaken",
-                "pool team-b/first, which was there first, has file system name kvcache on the same nodes, and a node "
-                "mounts one file system of a name: make this pool anew with another lustre.filesystem, or keep the "
-                "pools on different nodes (nodePool.nodeSelector)",
-            ),
+            "False FilesystemNameTaken: pool team-b/first, which was there first, has file system name kvcache on the "
+            "same nodes, and a node mounts one file system of a name: make this pool anew with another "
+            "lustre.filesystem, or keep the pools on different nodes (nodePool.nodeSelector)",
         ),
-        "the elder has it": (NAMED, replace(FIRST, created=LATER), ("True", "Unique", "kvcache")),
+        "the elder has it": (NAMED, replace(FIRST, created=LATER), "True Unique: kvcache"),
         "of two made in one second, the name decides": (
             NAMED,
             replace(FIRST, created=LATE, namespace="a"),
-            ("False", "FilesystemNameTaken", "pool a/first"),
+            "False FilesystemNameTaken: pool a/first",
         ),
-        "and for the other the other way round": (
-            NAMED,
-            replace(FIRST, created=LATE),
-            ("True", "Unique", ""),
+        "and for the other the other way round": (NAMED, replace(FIRST, created=LATE), "True Unique"),
+        "a pool that is not made yet comes last": (
+            _pool({"tiers": {"lustre": {"filesystem": "kvcache"}}}, metadata={"creationTimestamp": None}),
+            FIRST,
+            "False FilesystemNameTaken",
         ),
         "other nodes by label keep them apart": (
             NAMED,
             replace(FIRST, selector={**GPU, "team": "b"}),
-            ("True", "Unique", ""),
+            "True Unique",
         ),
-        "other zones keep them apart": (NAMED, replace(FIRST, zones=("us-east1-b",)), ("True", "Unique", "")),
-        "no zone in particular is any zone": (
-            NAMED,
-            replace(FIRST, zones=()),
-            ("False", "FilesystemNameTaken", ""),
-        ),
+        "other zones keep them apart": (NAMED, replace(FIRST, zones=("us-east1-b",)), "True Unique"),
+        "no zone in particular is any zone": (NAMED, replace(FIRST, zones=()), "False FilesystemNameTaken"),
         "a label that only one asks for does not": (
             NAMED,
             replace(FIRST, selector=GPU),
-            ("False", "FilesystemNameTaken", ""),
+            "False FilesystemNameTaken",
         ),
         "nobody else runs on the nodes of a ComputeClass, whatever else they are labelled": (
             NAMED,
-            replace(FIRST, selector={"cloud.google.com/compute-class": "first"}),
-            ("True", "Unique", ""),
+            replace(FIRST, selector=CLASS),
+            "True Unique",
         ),
         "a ComputeClass makes nodes for its own pool": (
-            pool(tiers={"lustre": {"filesystem": "kvcache"}}),
-            replace(FIRST, selector={"cloud.google.com/compute-class": "first"}),
-            ("True", "Unique", ""),
+            ON_DEMAND,
+            replace(FIRST, selector=CLASS),
+            "True Unique",
         ),
         "of two pools with one instance, the younger is refused": (
             _pool(existing()),
             SHARED,
-            (
-                "False",
-                "InstanceShared",
-                f"pool team-b/first, which was there first, uses {NAME} on the same nodes, and a node mounts one "
-                "volume of an instance: add these models to that pool, or keep the pools on different nodes",
-            ),
+            f"False InstanceShared: pool team-b/first, which was there first, uses {NAME} on the same nodes, and a "
+            "node mounts one volume of an instance: add these models to that pool, or keep the pools on different "
+            "nodes",
         ),
         "another instance of the same name": (
             _pool(by_hand()),
             replace(SHARED, instance=NAME + "2"),
-            ("False", "FilesystemNameTaken", "has file system name given"),
+            "False FilesystemNameTaken: has file system name given",
         ),
     },
 )
-def test_two_pools(of: Any, other: Neighbour, verdict: tuple[str, str, str]) -> None:
-    assert_verdict(check(of, _facts(lustre=instance(), neighbours=(other,))), "FilesystemUnique", *verdict)
-
-
-def test_a_pool_that_is_not_made_yet_comes_last() -> None:
-    planned = _pool(metadata={"creationTimestamp": None})
-    assert check(planned, _facts(neighbours=(FIRST,))).reason == "FilesystemNameTaken"
+def test_two_pools(of: KVCachePool, other: Neighbour, verdict: str) -> None:
+    look = _look(of, lustre=instance(), neighbours=(other,))
+    assert_says(check(look), "FilesystemUnique", verdict)
 
 
 def test_a_pool_in_the_way_is_found_behind_others() -> None:
     away = replace(FIRST, name="away", zones=("us-east1-b",))
-    assert "pool team-b/first" in check(NAMED, _facts(neighbours=(away, FIRST))).message
+    assert "pool team-b/first" in check(_look(NAMED, neighbours=(away, FIRST))).message
+
+
+CLAIM = ("team-a", names.claim("chat"))
+OWN = Volume("mine", "u1", "p/z/i", filesystem="kvcache", claim=CLAIM, phase="Bound")
+FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "data"), phase="Bound")
 
 
 @table(
-    "of, seen, verdict",
+    "look, verdict",
     {
-        "without Lustre there is no name": (
-            pool(tiers={"lustre": None}),
-            _facts(FOREIGN),
-            ("True", "NotNeeded", ""),
-        ),
-        "the pool's own volume is none of others": (NAMED, _facts(OWN), ("True", "Unique", "kvcache")),
+        "without Lustre there is no name": (_look(pool(tiers={"lustre": None}), FOREIGN), "True NotNeeded"),
+        "the pool's own volume is none of others": (_look(NAMED, OWN), "True Unique: kvcache"),
         "a volume of somebody else is pointed at, with both names": (
-            NAMED,
-            _facts(OWN, FOREIGN),
-            (
-                "Unknown",
-                "ForeignVolume",
-                "PersistentVolume theirs (claim x/data) has file system name kvcache too",
-            ),
+            _look(NAMED, OWN, FOREIGN),
+            "Unknown ForeignVolume: PersistentVolume theirs (claim x/data) has file system name kvcache too",
         ),
         "a volume that is free can be taken": (
-            NAMED,
-            _facts(replace(FOREIGN, claim=None, phase="Available")),
-            ("Unknown", "ForeignVolume", "PersistentVolume theirs has file system name"),
+            _look(NAMED, replace(FOREIGN, claim=None, phase="Available")),
+            "Unknown ForeignVolume: PersistentVolume theirs has file system name",
         ),
         "on the nodes of a ComputeClass nobody else mounts anything": (
-            pool(tiers={"lustre": {"filesystem": "kvcache"}}),
-            _facts(FOREIGN),
-            ("True", "Unique", "kvcache"),
+            _look(ON_DEMAND, FOREIGN),
+            "True Unique: kvcache",
         ),
         "what nobody can mount does not count": (
-            NAMED,
-            _facts(replace(FOREIGN, phase="Released"), replace(FOREIGN, name="broken", phase="Failed")),
-            ("True", "Unique", ""),
+            _look(NAMED, replace(FOREIGN, phase="Released"), replace(FOREIGN, name="broken", phase="Failed")),
+            "True Unique",
         ),
         "of two volumes for its claim the bound one is mounted": (
-            NAMED,
-            _facts(replace(OWN, filesystem="former", name="a", phase="Released"), OWN, FOREIGN),
-            ("Unknown", "ForeignVolume", "kvcache too"),
+            _look(NAMED, replace(OWN, filesystem="former", name="a", phase="Released"), OWN, FOREIGN),
+            "Unknown ForeignVolume: kvcache too",
         ),
-        "another name does not count": (
-            NAMED,
-            _facts(replace(FOREIGN, filesystem="other")),
-            ("True", "Unique", ""),
-        ),
+        "another name does not count": (_look(NAMED, replace(FOREIGN, filesystem="other")), "True Unique"),
         "a derived name is compared as well": (
-            _pool({}),
-            _facts(replace(FOREIGN, filesystem=names.filesystem("team-a", "chat"))),
-            ("Unknown", "ForeignVolume", ""),
+            _look(_pool({}), replace(FOREIGN, filesystem=names.filesystem("team-a", "chat"))),
+            "Unknown ForeignVolume",
         ),
         "the volume of a pool on other nodes is that pool's": (
-            NAMED,
-            _facts(
+            _look(
+                NAMED,
                 replace(FOREIGN, claim=("team-b", names.claim("first"))),
                 neighbours=(replace(FIRST, zones=("us-east1-b",)),),
             ),
-            ("True", "Unique", ""),
+            "True Unique",
         ),
         "the name that is mounted counts, whatever the spec says": (
-            NAMED,
-            _facts(replace(OWN, filesystem="former"), FOREIGN),
-            ("True", "Unique", "former"),
+            _look(NAMED, replace(OWN, filesystem="former"), FOREIGN),
+            "True Unique: former",
         ),
-        "the API tells the name of an existing instance": (
-            _pool(existing()),
-            _facts(replace(FOREIGN, filesystem="given"), lustre=instance()),
-            ("Unknown", "ForeignVolume", "given"),
+        "the API knows the name of an existing instance": (
+            _look(_pool(existing()), replace(FOREIGN, filesystem="given"), lustre=instance()),
+            "Unknown ForeignVolume: given",
         ),
         "so does its volume": (
-            _pool(existing()),
-            _facts(OWN, FOREIGN, lustre=UNSEEN),
-            ("Unknown", "ForeignVolume", "kvcache"),
+            _look(_pool(existing()), OWN, FOREIGN, lustre=UNSEEN),
+            "Unknown ForeignVolume: kvcache",
         ),
         "else nobody does": (
-            _pool(existing()),
-            _facts(FOREIGN, lustre=UNSEEN),
-            ("Unknown", "NameNotSeen", NAME),
+            _look(_pool(existing()), FOREIGN, lustre=UNSEEN),
+            f"Unknown NameNotSeen: {NAME}",
         ),
         "an instance that kvtier makes has the name that it is given": (
-            _pool(api(filesystem="kvcache")),
-            _facts(FOREIGN, lustre=UNSEEN),
-            ("Unknown", "ForeignVolume", "kvcache"),
+            _look(_pool(api(filesystem="kvcache")), FOREIGN, lustre=UNSEEN),
+            "Unknown ForeignVolume: kvcache",
         ),
     },
 )
-def test_volumes_of_others(of: Any, seen: Facts, verdict: tuple[str, str, str]) -> None:
-    assert_verdict(check(of, seen), "FilesystemUnique", *verdict)
+def test_volumes_of_others(look: Context, verdict: str) -> None:
+    assert_says(check(look), "FilesystemUnique", verdict)
 
 
 def test_the_message_stays_short_and_the_same_whatever_the_order() -> None:
     many = [replace(FOREIGN, name=f"v{i}", claim=None) for i in range(50)]
-    one, other = check(NAMED, _facts(*many)), check(NAMED, _facts(*reversed(many)))
+    one, other = check(_look(NAMED, *many)), check(_look(NAMED, *reversed(many)))
     assert one == other
     assert len(one.message) < 400

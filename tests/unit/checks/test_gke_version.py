@@ -2,17 +2,17 @@
 
 from typing import Any
 
+from kvtier.api.placement import ZONE
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.gke_version import check
-from kvtier.facts.model import GKECluster
-from unit.builders import facts, node, pool
+from kvtier.facts.model import GKECluster, Node
+from unit.builders import context, facts, node, pool
 from unit.instances import api, by_hand, existing
 from unit.tables import table
-from unit.verdicts import assert_verdict
+from unit.verdicts import assert_says
 
 POOL = pool()
 SMALL = pool(tiers={"lustre": {"capacity": "9000Gi"}})
-ARM: dict[str, Any] = {"architecture": "arm64"}
-MASTER = "gcloud container clusters upgrade CLUSTER --master"
 
 
 @table(
@@ -21,131 +21,121 @@ MASTER = "gcloud container clusters upgrade CLUSTER --master"
         "a pool without Lustre has no gate": (
             pool(tiers={"lustre": None}),
             "v1.20.0",
-            ("True", "NoGate", "nothing that needs a certain GKE version"),
+            "True NoGate: nothing that needs a certain GKE version",
         ),
         "a recent control plane is supported": (
             POOL,
             "v1.35.6-gke.1049000",
-            ("True", "Supported", "control plane 1.35.6-gke.1049000"),
+            "True Supported: control plane 1.35.6-gke.1049000",
         ),
         "one build below the driver's gate is too old, and the gate is named": (
             POOL,
             "v1.33.2-gke.1110999",
-            ("False", "ControlPlaneTooOld", "the managed Lustre CSI driver needs 1.33.2-gke.1111000"),
+            "False ControlPlaneTooOld: the managed Lustre CSI driver needs 1.33.2-gke.1111000",
         ),
-        "the remedy is an upgrade": (POOL, "v1.32.9-gke.1", ("False", "ControlPlaneTooOld", MASTER)),
+        "the remedy is an upgrade": (
+            POOL,
+            "v1.32.9-gke.1",
+            "False ControlPlaneTooOld: gcloud container clusters upgrade CLUSTER --master",
+        ),
         "at the driver's gate a known bug still breaks every volume": (
             POOL,
             "v1.33.2-gke.1111000",
-            (
-                "False",
-                "ControlPlaneTooOld",
-                "broken in this release by a known bug) needs 1.33.4-gke.1036000",
-            ),
+            "False ControlPlaneTooOld: broken in this release by a known bug) needs 1.33.4-gke.1036000",
         ),
         "one build below the bug's fix is still broken": (
             POOL,
             "v1.33.4-gke.1035999",
-            ("False", "ControlPlaneTooOld", "1.33.4-gke.1036000"),
+            "False ControlPlaneTooOld: 1.33.4-gke.1036000",
         ),
-        "at the bug's fix all is well": (POOL, "v1.33.4-gke.1036000", ("True", "Supported", "")),
+        "at the bug's fix all is well": (POOL, "v1.33.4-gke.1036000", "True Supported"),
         "9000Gi has a gate of its own": (
             SMALL,
             "v1.34.0-gke.2284999",
-            ("False", "ControlPlaneTooOld", "a Lustre instance below 18000Gi needs 1.34.0-gke.2285000"),
+            "False ControlPlaneTooOld: a Lustre instance below 18000Gi needs 1.34.0-gke.2285000",
         ),
-        "at its gate 9000Gi is supported": (SMALL, "v1.34.0-gke.2285000", ("True", "Supported", "")),
-        "18000Gi is below that gate no problem": (POOL, "v1.34.0-gke.2284999", ("True", "Supported", "")),
+        "at its gate 9000Gi is supported": (SMALL, "v1.34.0-gke.2285000", "True Supported"),
+        "18000Gi is below that gate no problem": (POOL, "v1.34.0-gke.2284999", "True Supported"),
         "an instance that the driver does not make has no part in its bugs": (
             pool(**api(capacity="9000Gi")),
             "v1.33.2-gke.1111000",
-            ("True", "Supported", ""),
+            "True Supported",
         ),
         "an existing instance is only mounted": (
             pool(**by_hand(capacity="9000Gi")),
             "v1.33.2-gke.1111000",
-            ("True", "Supported", ""),
+            "True Supported",
         ),
         "but mounted by the driver": (
             pool(**existing()),
             "v1.33.2-gke.1110999",
-            ("False", "ControlPlaneTooOld", "the managed Lustre CSI driver needs 1.33.2-gke.1111000"),
+            "False ControlPlaneTooOld: the managed Lustre CSI driver needs 1.33.2-gke.1111000",
         ),
         "a build is a number, not text": (
             POOL,
             "v1.33.2-gke.999",
-            ("False", "ControlPlaneTooOld", "1.33.2-gke.999"),
+            "False ControlPlaneTooOld: 1.33.2-gke.999",
         ),
         "another distribution cannot be judged": (
             POOL,
             "v1.33.2+k0s",
-            ("Unknown", "VersionNotRecognised", "'v1.33.2+k0s', which is not a GKE version"),
+            "Unknown VersionNotRecognised: 'v1.33.2+k0s', which is not a GKE version",
         ),
-        "no version cannot be judged": (POOL, "", ("Unknown", "VersionNotRecognised", "''")),
+        "no version cannot be judged": (POOL, "", "Unknown VersionNotRecognised: ''"),
     },
 )
-def test_control_plane(of: Any, version: str, verdict: tuple[str, str, str]) -> None:
-    assert_verdict(check(of, facts(version=version)), "GKEVersionSupported", *verdict)
+def test_control_plane(of: KVCachePool, version: str, verdict: str) -> None:
+    assert_says(check(context(of, facts=facts(version=version))), "GKEVersionSupported", verdict)
+
+
+def _node(version: str, name: str = "gpu-1", **changes: Any) -> Node:
+    return node(POOL, name, kubelet_version=version, **changes)
 
 
 @table(
     "nodes, verdict",
     {
-        "nodes at the gate are supported": (
-            [node(POOL, kubelet_version="v1.33.2-gke.1111000")],
-            ("True", "Supported", ""),
-        ),
+        "nodes at the gate are supported": ([_node("v1.33.2-gke.1111000")], "True Supported"),
         "nodes below it are named with their version and the remedy": (
-            [node(POOL), node(POOL, "old", kubelet_version="v1.33.2-gke.1110999")],
-            (
-                "False",
-                "NodesTooOld",
-                "old run v1.33.2-gke.1110999 (amd64); the Lustre CSI driver needs 1.33.2",
-            ),
+            [node(POOL), _node("v1.33.2-gke.1110999", "old")],
+            "False NodesTooOld: old run v1.33.2-gke.1110999 (amd64); the Lustre CSI driver needs 1.33.2",
         ),
         "the remedy is an upgrade of the node pool": (
-            [node(POOL, kubelet_version="v1.32.0-gke.1")],
-            ("False", "NodesTooOld", "upgrade CLUSTER --node-pool POOL"),
+            [_node("v1.32.0-gke.1")],
+            "False NodesTooOld: upgrade CLUSTER --node-pool POOL",
         ),
         "Arm nodes have a later gate": (
-            [node(POOL, kubelet_version="v1.34.1-gke.2540999", **ARM)],
-            ("False", "NodesTooOld", "(arm64); the Lustre CSI driver needs 1.34.1-gke.2541000"),
+            [_node("v1.34.1-gke.2540999", architecture="arm64")],
+            "False NodesTooOld: (arm64); the Lustre CSI driver needs 1.34.1-gke.2541000",
         ),
         "Arm nodes at that gate are supported": (
-            [node(POOL, kubelet_version="v1.34.1-gke.2541000", **ARM)],
-            ("True", "Supported", ""),
+            [_node("v1.34.1-gke.2541000", architecture="arm64")],
+            "True Supported",
         ),
         "nodes that engines cannot run on do not count": (
-            [
-                node(
-                    POOL,
-                    labels={"topology.kubernetes.io/zone": "us-east1-b"},
-                    kubelet_version="v1.20.0-gke.1",
-                )
-            ],
-            ("True", "Supported", ""),
+            [_node("v1.20.0-gke.1", labels={ZONE: "us-east1-b"})],
+            "True Supported",
         ),
         "a kubelet of another distribution cannot be judged": (
-            [node(POOL, "odd", kubelet_version="v1.33.2")],
-            ("Unknown", "NodeVersionNotRecognised", "odd report version 'v1.33.2'"),
+            [_node("v1.33.2", "odd")],
+            "Unknown NodeVersionNotRecognised: odd report version 'v1.33.2'",
         ),
         "an old node weighs more than an unknown one": (
-            [node(POOL, "odd", kubelet_version="?"), node(POOL, "old", kubelet_version="v1.30.0-gke.1")],
-            ("False", "NodesTooOld", "old run v1.30.0-gke.1"),
+            [_node("?", "odd"), _node("v1.30.0-gke.1", "old")],
+            "False NodesTooOld: old run v1.30.0-gke.1",
         ),
     },
 )
-def test_nodes(nodes: list[Any], verdict: tuple[str, str, str]) -> None:
-    assert_verdict(check(POOL, facts(*nodes)), "GKEVersionSupported", *verdict)
+def test_nodes(nodes: list[Node], verdict: str) -> None:
+    assert_says(check(context(POOL, facts=facts(*nodes))), "GKEVersionSupported", verdict)
 
 
-def test_an_old_control_plane_is_told_before_old_nodes() -> None:
-    old = node(POOL, kubelet_version="v1.30.0-gke.1")
-    assert check(POOL, facts(old, version="v1.30.0-gke.1")).reason == "ControlPlaneTooOld"
+def test_an_old_control_plane_counts_before_old_nodes() -> None:
+    old = facts(_node("v1.30.0-gke.1"), version="v1.30.0-gke.1")
+    assert check(context(POOL, facts=old)).reason == "ControlPlaneTooOld"
 
 
-def test_the_gke_api_tells_the_version_that_the_api_server_does_not() -> None:
+def test_the_gke_api_knows_the_version_that_the_api_server_does_not_name() -> None:
     seen = facts(version="v1.35.6", gke=GKECluster(version="1.35.6-gke.1049000"))
-    assert_verdict(
-        check(POOL, seen), "GKEVersionSupported", "True", "Supported", "control plane 1.35.6-gke.1049000"
-    )
+    supported = "True Supported: control plane 1.35.6-gke.1049000"
+    assert_says(check(context(POOL, facts=seen)), "GKEVersionSupported", supported)

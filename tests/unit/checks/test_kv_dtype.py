@@ -9,9 +9,9 @@ import pytest
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.kv_dtype import check
 from kvtier.facts.model import ConfigMaps
-from unit.builders import facts, model, pool
+from unit.builders import context, facts, model, pool
 from unit.tables import table
-from unit.verdicts import assert_verdict
+from unit.verdicts import assert_says
 
 H100, A100, T4 = "nvidia-h100-80gb", "nvidia-tesla-a100", "nvidia-tesla-t4"
 LLAMA = {
@@ -22,6 +22,7 @@ LLAMA = {
     "num_key_value_heads": 8,
     "dtype": "bfloat16",
 }
+DEEPSEEK = "deepseek-ai/DeepSeek-V3"
 
 
 def _pool(dtype: str, accelerator: str = H100, **changes: Any) -> KVCachePool:
@@ -29,57 +30,41 @@ def _pool(dtype: str, accelerator: str = H100, **changes: Any) -> KVCachePool:
     return pool(nodePool={"accelerator": {"type": accelerator}}, models=[served])
 
 
-def _with(dtype: str, config: dict[str, Any], accelerator: str = H100, **changes: Any) -> KVCachePool:
-    return _pool(dtype, accelerator, modelConfigFrom={"inline": json.dumps(config)}, **changes)
+def _quantized(dtype: str, **how: Any) -> KVCachePool:
+    return _pool(dtype, modelConfigFrom={"inline": json.dumps({**LLAMA, "quantization_config": how})})
 
 
-def _refuses(words: str) -> tuple[str, str, str]:
-    return "False", "NotSupported", f"model llama: {words}"
-
-
-FINE = ("True", "Supported", "nothing is known against it on")
-SCALED = {**LLAMA, "quantization_config": {"quant_method": "fp8"}}
-WEIGHTS_ONLY = {
-    **LLAMA,
-    "quantization_config": {"quant_method": "compressed-tensors", "kv_cache_scheme": None},
-}
-DEEPSEEK = "deepseek-ai/DeepSeek-V3"
+FINE = "True Supported: nothing is known against it on"
+NO = "False NotSupported: model llama: "
 
 
 @table(
     "of, verdict",
     {
-        "a type that is left out": (_pool("auto", T4), ("True", "NotNeeded", "")),
+        "a type that is left out": (_pool("auto", T4), "True NotNeeded"),
         "a type that fits": (_pool("fp8"), FINE),
         "a type of a later version": (
             _pool("octave_k3v4", engine={"image": "vllm/vllm-openai:v0.32.0"}),
-            _refuses("vLLM 0.32 does not know kvCacheDtype octave_k3v4: it knows auto, float16, bfloat16"),
+            NO + "vLLM 0.32 does not know kvCacheDtype octave_k3v4: it knows auto, float16, bfloat16",
         ),
         "a type of another maker": (
             _pool("fp8_inc"),
-            _refuses(
-                "kvCacheDtype fp8_inc is for Intel Gaudi, and nvidia-h100-80gb is not one: leave the type out"
-            ),
+            NO
+            + "kvCacheDtype fp8_inc is for Intel Gaudi, and nvidia-h100-80gb is not one: leave the type out",
         ),
         "a GPU that is too old": (
             _pool("fp8", T4),
-            _refuses(
-                "kvCacheDtype fp8 needs a GPU of compute capability 8.0 or later, which nvidia-tesla-t4 (7.5)"
-            ),
+            NO
+            + "kvCacheDtype fp8 needs a GPU of compute capability 8.0 or later, which nvidia-tesla-t4 (7.5)",
         ),
         "a GPU that only one kernel serves": (
             _pool("fp8", A100),
-            (
-                "True",
-                "Supported",
-                "model llama: on nvidia-tesla-a100 (8.0) fp8 needs FlashInfer in the image",
-            ),
+            "True Supported: model llama: on nvidia-tesla-a100 (8.0) fp8 needs FlashInfer in the image",
         ),
         "a model with latent attention": (
             _pool("fp8_e5m2", model=DEEPSEEK),
-            _refuses(
-                "kvCacheDtype fp8_e5m2: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
-            ),
+            NO
+            + "kvCacheDtype fp8_e5m2: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8",
         ),
         "a latent that users have vLLM treat as none": (
             _pool("fp8_e5m2", model=DEEPSEEK, env=[{"name": "VLLM_MLA_DISABLE", "value": "1"}]),
@@ -87,49 +72,46 @@ DEEPSEEK = "deepseek-ai/DeepSeek-V3"
         ),
         "a record of a latent, for a model without": (
             _pool("fp8_ds_mla"),
-            _refuses(
-                "kvCacheDtype fp8_ds_mla is a format of latent attention (MLA), which this model does not have"
-            ),
+            NO
+            + "kvCacheDtype fp8_ds_mla is a format of latent attention (MLA), which this model does not have",
         ),
         "another type of 16 bits than the model's": (
             _pool("float16"),
-            _refuses("kvCacheDtype float16 must be the type of the model, which is bfloat16: leave it out"),
+            NO + "kvCacheDtype float16 must be the type of the model, which is bfloat16: leave it out",
         ),
         "a model that users serve in another type": (_pool("float16", extraArgs=["--dtype=half"]), FINE),
         "a checkpoint in 8 bits": (
-            _with("fp8_e5m2", SCALED),
-            _refuses("kvCacheDtype fp8_e5m2 is not for checkpoints"),
+            _quantized("fp8_e5m2", quant_method="fp8"),
+            NO + "kvCacheDtype fp8_e5m2 is not for checkpoints",
         ),
-        "a checkpoint of which the weights alone are quantized": (_with("fp8_e5m2", WEIGHTS_ONLY), FINE),
+        "a checkpoint of which the weights alone are quantized": (
+            _quantized("fp8_e5m2", quant_method="compressed-tensors", kv_cache_scheme=None),
+            FINE,
+        ),
         "a model that nothing is known of passes, and the message says so": (
             _pool("fp8", model="my/own"),
-            (
-                "True",
-                "Supported",
-                "model llama: its config.json is not known, so only engine and GPU were looked at",
-            ),
+            "True Supported: model llama: its config.json is not known, so only engine and GPU were looked at",
         ),
         "so does a revision of a known one": (
             _pool("fp8", revision="v2"),
-            ("True", "Supported", "is not known"),
+            "True Supported: is not known",
         ),
         "so does a GPU that nothing is known of": (_pool("fp8", "nvidia-next"), FINE),
+        "a model of another type does not hide one that is refused": (
+            pool(models=[model(), model(name="other", kvCacheDtype="fp8_ds_mla")]),
+            "False NotSupported: model other: ",
+        ),
     },
 )
-def test_kv_dtype(of: KVCachePool, verdict: tuple[str, str, str]) -> None:
-    assert_verdict(check(of, facts()), "KVCacheDtypeSupported", *verdict)
-
-
-def test_a_model_of_another_type_does_not_hide_one_that_is_refused() -> None:
-    of = pool(models=[model(), model(name="other", kvCacheDtype="fp8_ds_mla")])
-    assert_verdict(check(of, facts()), "KVCacheDtypeSupported", "False", "NotSupported", "model other: ")
+def test_kv_dtype(of: KVCachePool, verdict: str) -> None:
+    assert_says(check(context(of)), "KVCacheDtypeSupported", verdict)
 
 
 def test_a_document_in_a_config_map_counts() -> None:
-    reference = {"configMapKeyRef": {"name": "configs"}}
-    of = _pool("fp8_e5m2", model="my/own", modelConfigFrom=reference)
-    seen = replace(facts(), config_maps=ConfigMaps({"configs": {"config.json": json.dumps(SCALED)}}))
-    assert_verdict(check(of, seen), "KVCacheDtypeSupported", *_refuses("kvCacheDtype fp8_e5m2"))
+    of = _pool("fp8_e5m2", model="my/own", modelConfigFrom={"configMapKeyRef": {"name": "configs"}})
+    config = {**LLAMA, "quantization_config": {"quant_method": "fp8"}}
+    seen = replace(facts(), config_maps=ConfigMaps({"configs": {"config.json": json.dumps(config)}}))
+    assert_says(check(context(of, facts=seen)), "KVCacheDtypeSupported", NO + "kvCacheDtype fp8_e5m2")
 
 
 @pytest.mark.parametrize(
@@ -144,4 +126,4 @@ def test_a_document_in_a_config_map_counts() -> None:
 )
 def test_whatever_stands_in_a_document_it_is_judged(text: str) -> None:
     of = _pool("fp8_e5m2", modelConfigFrom={"inline": text})
-    assert check(of, facts()).status == "True"
+    assert check(context(of)).status == "True"

@@ -1,13 +1,12 @@
 """Container-Optimized OS on the candidates."""
 
-from typing import Any
-
 from kvtier.api.placement import OS_DISTRIBUTION, ZONE
+from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks.node_image import check
-from kvtier.facts.model import Facts
-from unit.builders import facts, node, pool
+from kvtier.facts.model import Node
+from unit.builders import context, facts, node, pool
 from unit.tables import table
-from unit.verdicts import assert_verdict
+from unit.verdicts import assert_says
 
 POOL = pool()
 EXISTING = pool(nodePool={"provisioner": "Existing"})
@@ -15,50 +14,42 @@ UBUNTU = node(POOL, "ubuntu-1", labels={OS_DISTRIBUTION: "ubuntu"}, os_image="Ub
 
 
 @table(
-    "of, seen, verdict",
+    "of, nodes, verdict",
     {
-        "without Lustre any image will do": (
-            pool(tiers={"lustre": None}),
-            facts(UBUNTU),
-            ("True", "NotNeeded", ""),
-        ),
-        "candidates with COS are fine": (
-            POOL,
-            facts(node(POOL)),
-            ("True", "COS", "every candidate node runs COS (1)"),
-        ),
+        "without Lustre any image will do": (pool(tiers={"lustre": None}), [UBUNTU], "True NotNeeded"),
+        "candidates with COS are fine": (POOL, [node(POOL)], "True COS: every candidate node runs COS (1)"),
         "a node of another image is named, and what to create instead": (
             POOL,
-            facts(node(POOL), UBUNTU),
-            ("False", "NotCOS", "ubuntu-1 run 'Ubuntu 24.04 LTS'"),
+            [node(POOL), UBUNTU],
+            "False NotCOS: ubuntu-1 run 'Ubuntu 24.04 LTS'",
         ),
-        "the message has the image type to use": (POOL, facts(UBUNTU), ("False", "NotCOS", "COS_CONTAINERD")),
+        "the message has the image type to use": (POOL, [UBUNTU], "False NotCOS: COS_CONTAINERD"),
         "a custom image that keeps the label is still found": (
             POOL,
-            facts(node(POOL, os_image="My Linux")),
-            ("False", "NotCOS", "'My Linux'"),
+            [node(POOL, os_image="My Linux")],
+            "False NotCOS: 'My Linux'",
         ),
         "an image name alone does not outweigh the label": (
             POOL,
-            facts(node(POOL, labels={OS_DISTRIBUTION: "ubuntu"})),
-            ("False", "NotCOS", ""),
+            [node(POOL, labels={OS_DISTRIBUTION: "ubuntu"})],
+            "False NotCOS",
         ),
         "nodes that engines cannot run on do not count": (
             POOL,
-            facts(node(POOL, labels={ZONE: "us-east1-b"}, os_image="Ubuntu")),
-            ("True", "ComputeClassUsesCOS", ""),
+            [node(POOL, labels={ZONE: "us-east1-b"}, os_image="Ubuntu")],
+            "True ComputeClassUsesCOS",
         ),
         "nodes that a ComputeClass will make have COS": (
             POOL,
-            facts(),
-            ("True", "ComputeClassUsesCOS", "cos_containerd"),
+            [],
+            "True ComputeClassUsesCOS: cos_containerd",
         ),
         "existing nodes that do not exist cannot be judged": (
             EXISTING,
-            facts(),
-            ("Unknown", "NoCandidateNodes", "no node matches nodePool yet"),
+            [],
+            "Unknown NoCandidateNodes: no node matches nodePool yet",
         ),
     },
 )
-def test_node_image(of: Any, seen: Facts, verdict: tuple[str, str, str]) -> None:
-    assert_verdict(check(of, seen), "NodeImageSupported", *verdict)
+def test_node_image(of: KVCachePool, nodes: list[Node], verdict: str) -> None:
+    assert_says(check(context(of, facts=facts(*nodes))), "NodeImageSupported", verdict)

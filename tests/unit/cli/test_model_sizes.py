@@ -4,8 +4,7 @@ from typing import Any
 
 from kvtier.api.quantities import GIB
 from kvtier.cli.check_models import rows
-from kvtier.facts.model import Facts
-from unit.builders import model, pool
+from unit.builders import context, model, pool
 from unit.tables import table
 
 LARGE: dict[str, Any] = {"model": "meta-llama/Llama-3.3-70B-Instruct"}
@@ -16,8 +15,8 @@ NO_NUMBERS = (
 
 
 def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> dict[str, str]:
-    of = pool(tiers=tiers or {}, models=[model(**changes)])
-    return dict(rows(of, of.spec.models[0], Facts(), gpu_cache))
+    look = context(pool(tiers=tiers or {}, models=[model(**changes)]))
+    return dict(rows(look, look.models[0], gpu_cache))
 
 
 def test_a_model_that_is_known() -> None:

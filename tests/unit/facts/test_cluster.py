@@ -1,11 +1,14 @@
 """The cluster's facts, and which changes of objects change them."""
 
+from dataclasses import replace
 from typing import Any
+
+import pytest
 
 from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.quantities import GIB
 from kvtier.facts.cluster import ClusterParts, node
-from kvtier.facts.model import Node
+from kvtier.facts.model import Node, node_names
 from unit.builders import merged
 from unit.tables import table
 
@@ -126,6 +129,14 @@ def test_the_driver_is_there_from_its_csi_driver_object_on() -> None:
     assert parts.remove("CSIDriver", DRIVER)
     assert not parts.cluster().lustre_driver
     assert not parts.remove("CSIDriver", DRIVER)
+
+
+@pytest.mark.parametrize(
+    ("count", "text"),
+    [(0, ""), (1, "n0"), (3, "n0, n1, n2"), (4, "n0, n1, n2 and 1 more"), (500, "n0, n1, n2 and 497 more")],
+)
+def test_a_list_of_names_stays_short(count: int, text: str) -> None:
+    assert node_names([replace(node(NODE), name=f"n{i}") for i in range(count)]) == text
 
 
 def test_a_list_removes_what_is_not_in_it() -> None:

@@ -12,7 +12,7 @@ from kvtier.facts.model import GKECluster
 from kvtier.gcp import container
 from testbed.gke.container_api import GKEApi, cluster, refusal
 from testbed.google_api import Drop, Fault, Hold, Reply
-from unit.builders import facts, pool
+from unit.builders import context, facts, pool
 from unit.google import Clock
 from unit.tables import table
 
@@ -125,7 +125,7 @@ async def test_an_address_in_memory_does_not_make_a_failure_look_new(
 
 async def test_a_refusal_is_the_message_of_the_condition(reader: GKEReader, gke_api: GKEApi) -> None:
     gke_api.fail(refusal(403))
-    condition = network.check(pool(), facts(gke=await read(reader)))
+    condition = network.check(context(pool(), facts=facts(gke=await read(reader))))
     assert (condition.status, condition.reason) == ("Unknown", "GKEUnreachable")
     assert "roles/container.clusterViewer" in condition.message
 

@@ -7,12 +7,11 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, PoolStatus, ServedModel, TierStatus
-from kvtier.checks.geometry import model_geometry
 from kvtier.data import table as data
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import ConfigMaps, Facts
 from kvtier.plan.model_sizes import blocks_per_chunk, model_chunk, undecided
-from unit.builders import joined, model, pool, with_status
+from unit.builders import context, joined, model, pool, with_status
 from unit.tables import table
 
 MIB = 1 << 20
@@ -81,7 +80,7 @@ def test_without_a_record(of: KVCachePool, blocks: int, size: int | None) -> Non
 @pytest.mark.parametrize("gpus", [1, 2, 8])
 def test_chunks_of_lmcache_are_large_files_of_whole_blocks_of_any_kernel(name: str, gpus: int) -> None:
     of = _pool(model=name, tensorParallelSize=gpus, engine=LMCACHE)
-    known, blocks = model_geometry(_served(of), Facts()), _blocks(of)
+    known, blocks = context(of).models[0].geometry, _blocks(of)
     if known is None or len(known.groups) > 1 or known.groups[0].tokens != 16:
         return
     assert blocks * 16 % 128 == 0

@@ -13,7 +13,7 @@ from kvtier.data.engines import ENGINES
 from kvtier.facts.model import ConfigMaps
 from kvtier.sizing.architectures import cached
 from kvtier.sizing.geometry import Geometry
-from kvtier.sizing.models import Document, model_document, served_geometry
+from kvtier.sizing.models import Document, known_config, model_document, served_geometry
 from unit.builders import model
 from unit.sizing.known import config
 from unit.tables import table
@@ -23,7 +23,7 @@ FLAGS = ENGINES.versions["0.33"].geometry_flags
 
 def _of(**changes: Any) -> Geometry | None:
     served = ServedModel.model_validate(model(**changes))
-    return served_geometry(served, FLAGS, model_document(served, ConfigMaps()))
+    return served_geometry(served, FLAGS, known_config(served, model_document(served, ConfigMaps())))
 
 
 def test_a_known_model_on_its_gpus() -> None:
@@ -177,7 +177,7 @@ def test_no_document_is_an_exception_or_has_a_size_beyond_all_models(
     served = ServedModel.model_validate(
         model(modelConfigFrom={"inline": document}, tensorParallelSize=gpus, blockSize=64)
     )
-    found = served_geometry(served, [], model_document(served, ConfigMaps()))
+    found = served_geometry(served, [], known_config(served, model_document(served, ConfigMaps())))
     assert (found is None) == (cached(changed, "auto", gpus) is None)
     if found is not None:
         assert 0 < found.tier_token_bytes() < 1 << 62
