@@ -100,6 +100,16 @@ class LustreView:
         """Why the Lustre API says nothing of the instance; None where it does, and where it was not asked."""
         return self.api.error if self.api else None
 
+    @property
+    def pending(self) -> bool:
+        """Whether the Lustre API has not answered yet since this process began."""
+        return self.api is not None and self.api.pending
+
+    @property
+    def unseen(self) -> str | None:
+        """Why it is not known whether there is an instance; None where the Lustre API says so."""
+        return self.api.error if self.api else f"the Lustre API was not asked about {self.instance_name}"
+
 
 @dataclass(frozen=True)
 class Context:

@@ -1,144 +1,134 @@
-"""The creation of an instance through the Lustre API."""
+"""An instance that kvtier makes through the Lustre API: it is created once, and then follows the spec."""
 
 from dataclasses import replace
 
-from kvtier.api.conditions import STORAGE_READY, Condition, false
+from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, false, find
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
-from kvtier.facts.model import Instance, LustreFacts, Observed
-from kvtier.facts.operations import operations_of
-from kvtier.plan.gates import STORAGE, blockers
+from kvtier.context import Context, LustreView
+from kvtier.facts.model import Instance
 from kvtier.plan.lustre.api_errors import advice
-from kvtier.plan.lustre.existing import MOVING_SECONDS, SETTLED_SECONDS, Known, of, pending
-from kvtier.plan.lustre.identity import instance_name, volume_name
-from kvtier.plan.lustre.instance import create_body, digest, mismatch, verdict
-from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow, last
+from kvtier.plan.lustre.existing import pending
+from kvtier.plan.lustre.instance import (
+    InstanceView,
+    StorageState,
+    create_body,
+    digest,
+    mismatch,
+    problem,
+    source,
+)
+from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow
 from kvtier.plan.lustre.provisioning import NORMAL, so_far
 from kvtier.plan.lustre.resize import change, changing
 from kvtier.plan.model import Checks, Part, soonest
 
 
-def creation(pool: KVCachePool, lustre: LustreTier, observed: Observed) -> DesiredOperation:
-    """An instance as the spec describes it.
+def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: bool) -> InstanceView:
+    """What there is of the instance, and what to ask for. `blocked`: a prerequisite does not hold.
 
-    An edited spec is another one, and so is an instance after one that was made and is gone.
-    """
-    name, body = instance_name(pool, observed) or "", create_body(pool, lustre)
-    subject, known = f"{lustre.capacity} {digest(body)}", last(pool, "Create")
-    if known and known.state == "Succeeded":
-        subject = f"{subject} after {known.progress_time}"
-    elif known and known.subject.startswith(subject):
-        subject = known.subject
-    return DesiredOperation("Create", subject, name, body)
-
-
-def provisioning(pool: KVCachePool, instance: Instance | None, now: str) -> Condition:
-    """StorageReady while the instance is made; its time is told in a few steps only."""
-    known = last(pool, "Create")
-    since = known.start_time if known else instance.created if instance else ""
-    waited = elapsed(since, now) if since else 0.0
-    said = f"instance {instance_id(pool)} is being created{so_far(waited)}; {NORMAL}"
-    return false(STORAGE_READY, Reason.PROVISIONING, said)
-
-
-def failure(name: str, failed: OperationStatus) -> Condition:
-    """StorageReady after a creation that failed."""
-    known = advice(failed.code or "", failed.message or "")
-    said = f"instance {name} was not created: {failed.code}: {failed.message or 'no details'}; {known.text}"
-    return false(STORAGE_READY, known.reason, f"{said}. kvtier tries again after 1 to 30 minutes")
-
-
-def plan_instance(
-    pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: Checks, now: str
-) -> Known:
-    """What there is of the instance, and what to ask for.
-
-    Case 1: the API does not tell -> nothing is asked for.
+    Case 1: the Lustre API does not say -> nothing is asked for.
     Case 2: it does not exist, but its volume does -> somebody deleted it with its data, and has to say so.
     Case 3: it does not exist -> it is created, once the prerequisites hold.
     Case 4: it exists, and is another's or another one -> it is left alone.
     Case 5: it exists, and is not there yet -> it is waited for.
     Case 6: it can be used -> it follows the spec, one change at a time.
     """
-    name, facts = instance_name(pool, observed) or "", observed.facts.lustre
-    if facts is None or facts.error:
-        return _followed(_unseen(facts, name), pool, observed, now)
-    instance = facts.instance
-    if instance is None and observed.child("PersistentVolume", volume_name(pool)):
-        return _followed(Known(condition=_gone(name, volume_name(pool))), pool, observed, now)
+    lustre, instance = context.lustre, context.lustre.instance
+    if lustre.unseen is not None:
+        return _as_it_is(_unseen(lustre), lustre)
+    if instance is None and lustre.volume:
+        return _as_it_is(_gone(lustre), lustre)
     if instance is None:
-        return _create(pool, lustre, observed, checks, now)
-    if problem := mismatch(pool, lustre, instance):
-        return _followed(Known(condition=problem), pool, observed, now)
-    if instance.state == "CREATING" or (not instance.address and verdict(instance) is None):
-        return _followed(Known(condition=provisioning(pool, instance, now)), pool, observed, now)
-    return _change(pool, observed, instance, change(pool, lustre, instance, checks), now)
+        return _create(context, None if blocked else creation(context.pool, spec, lustre))
+    if differing := mismatch(context.pool, spec, instance):
+        return _as_it_is(StorageState(differing, "Failed"), lustre)
+    if instance.state == "CREATING" or (not instance.address and problem(instance) is None):
+        begun = lustre.operations.last("Create")
+        since = begun.start_time if begun else instance.created
+        return _as_it_is(_creating(context.pool, since, context.now), lustre)
+    may_grow = checks[CAPACITY_VALID].status != "False"
+    return _change(context, spec, instance, change(context.pool, spec, instance, may_grow=may_grow))
 
 
-def _unseen(facts: LustreFacts | None, name: str) -> Known:
-    if facts and facts.pending:
-        return pending(facts)
-    error = facts.error if facts and facts.error else f"the Lustre API was not asked about {name}"
-    return Known(condition=false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, error), unseen=error)
+def creation(pool: KVCachePool, spec: LustreTier, lustre: LustreView) -> DesiredOperation:
+    """An instance as the spec describes it.
+
+    An edited spec is another one, and so is an instance after one that was made and is gone. What the status records
+    counts, and not what the API has said since: the request must be the same until the status is written.
+    """
+    body, before = create_body(pool, spec), lustre.operations.recorded.get("Create")
+    subject = f"{spec.capacity} {digest(body)}"
+    if before and before.state == "Succeeded":
+        subject = f"{subject} after {before.progress_time}"
+    elif before and before.subject.startswith(subject):
+        subject = before.subject
+    return DesiredOperation("Create", subject, lustre.instance_name or "", body)
 
 
-def _create(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: Checks, now: str) -> Known:
-    refused = blockers(checks, STORAGE, pool.spec.strict)
-    wish = None if refused else creation(pool, lustre, observed)
-    create, update = _both(
-        pool, observed, now, create=follow(operations_of(pool, observed.facts.lustre, now), "Create", wish)
-    )
-    condition: Condition | None = None
+def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
+    operations = context.lustre.operations
+    create, state = follow(operations, "Create", desired), None
     if create.status and create.status.state == "Running":
-        condition = provisioning(pool, None, now)
-    elif wish and create.status and create.status.state == "Failed":
-        condition = failure(wish.instance, create.status)
-    return _with(Known(condition=condition), (create, update), MOVING_SECONDS)
+        state = _creating(context.pool, create.status.start_time, context.now)
+    elif desired and create.status and create.status.state == "Failed":
+        state = StorageState(_failure(desired.instance, create.status), "Failed")
+    update = follow(operations, "Update", None)
+    return _with(InstanceView(problem=state), (create, update), context.pace.moving)
 
 
 def _change(
-    pool: KVCachePool, observed: Observed, instance: Instance, wish: DesiredOperation | None, now: str
-) -> Known:
-    create, update = _both(
-        pool, observed, now, update=follow(operations_of(pool, observed.facts.lustre, now), "Update", wish)
+    context: Context, spec: LustreTier, instance: Instance, desired: DesiredOperation | None
+) -> InstanceView:
+    operations, pace = context.lustre.operations, context.pace
+    create, update = follow(operations, "Create", None), follow(operations, "Update", desired)
+    reported = find(context.pool.status.conditions, STORAGE_READY)
+    state = changing(spec, instance, desired, update.status, reported) if desired else None
+    settled = instance.state == "ACTIVE" and desired is None
+    view = InstanceView(source(instance), problem(instance), state)
+    return _with(view, (create, update), pace.settled if settled else pace.moving)
+
+
+def _unseen(lustre: LustreView) -> StorageState:
+    if lustre.pending:
+        return pending(lustre)
+    return StorageState(false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, lustre.unseen or ""), "Waiting")
+
+
+def _gone(lustre: LustreView) -> StorageState:
+    said = (
+        f"instance {lustre.instance_name} does not exist any more, and its data is lost: delete the pool's claim and "
+        f"PersistentVolume {lustre.volume_name}, and kvtier makes a new, empty instance"
     )
-    growth = changing(pool, instance, wish, update) if wish else None
-    settled = instance.state == "ACTIVE" and wish is None
-    known = Known(of(instance), verdict(instance), growth=growth)
-    return _with(known, (create, update), SETTLED_SECONDS if settled else MOVING_SECONDS)
+    return StorageState(false(STORAGE_READY, Reason.INSTANCE_GONE, said), "Failed")
 
 
-def _gone(name: str, volume: str) -> Condition:
-    return false(
-        STORAGE_READY,
-        Reason.INSTANCE_GONE,
-        f"instance {name} does not exist any more, and its data is lost: delete the pool's claim and "
-        f"PersistentVolume {volume}, and kvtier makes a new, empty instance",
-    )
+def _creating(pool: KVCachePool, since: str, now: str) -> StorageState:
+    """While the instance is made; its time is said in a few steps only."""
+    waited = elapsed(since, now) if since else 0.0
+    said = f"instance {instance_id(pool)} is being created{so_far(waited)}; {NORMAL}"
+    return StorageState(false(STORAGE_READY, Reason.PROVISIONING, said), "Provisioning")
 
 
-def _followed(known: Known, pool: KVCachePool, observed: Observed, now: str) -> Known:
+def _failure(name: str, failed: OperationStatus) -> Condition:
+    known = advice(failed.code or "", failed.message or "")
+    said = f"instance {name} was not created: {failed.code}: {failed.message or 'no details'}; {known.text}"
+    return false(STORAGE_READY, known.reason, f"{said}. kvtier tries again after 1 to 30 minutes")
+
+
+def _as_it_is(state: StorageState, lustre: LustreView) -> InstanceView:
     """With the operations as they are, and nothing new asked for."""
-    return _with(known, _both(pool, observed, now), MOVING_SECONDS)
+    operations = lustre.operations
+    both = follow(operations, "Create", None), follow(operations, "Update", None)
+    return _with(InstanceView(problem=state), both, operations.pace.moving)
 
 
-def _both(
-    pool: KVCachePool,
-    observed: Observed,
-    now: str,
-    create: Followed | None = None,
-    update: Followed | None = None,
-) -> tuple[Followed, Followed]:
-    seen = operations_of(pool, observed.facts.lustre, now)
-    return create or follow(seen, "Create", None), update or follow(seen, "Update", None)
-
-
-def _with(known: Known, followed: tuple[Followed, ...], again: float | None = None) -> Known:
+def _with(view: InstanceView, followed: tuple[Followed, ...], again: float) -> InstanceView:
     part = Part(
         calls=tuple(call for one in followed for call in one.calls),
         operations=tuple(operation for one in followed for operation in one.operations),
         again=soonest(again, *(one.again for one in followed)),
     )
-    return replace(known, part=part)
+    return replace(view, part=part)

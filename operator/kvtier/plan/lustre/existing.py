@@ -1,122 +1,76 @@
-"""Where the shared tier is mounted from, of an instance that exists: told by the Lustre API, or by hand."""
+"""An instance that somebody else made: described by the Lustre API, or by hand in the spec."""
 
-from dataclasses import dataclass, field
-
-from kvtier.api.conditions import STORAGE_READY, Condition, false
+from kvtier.api.conditions import STORAGE_READY, false
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import LustreTier
-from kvtier.facts.model import Instance, LustreFacts
-from kvtier.plan.lustre.instance import verdict
+from kvtier.context import LustreView
+from kvtier.facts.model import Instance
+from kvtier.pace import Pace
+from kvtier.plan.lustre.instance import InstanceView, Source, StorageState, problem, source
 from kvtier.plan.model import Part
 
 
-@dataclass(frozen=True)
-class Source:
-    """An instance by its full name, its address, its file system, and its capacity in bytes."""
+def existing(spec: LustreTier, lustre: LustreView, pace: Pace) -> InstanceView:
+    """What is known of the instance that the spec names.
 
-    instance: str
-    address: str
-    filesystem: str
-    capacity: int
-
-    @property
-    def handle(self) -> str:
-        """PROJECT/ZONE/INSTANCE, as the driver writes it."""
-        return "/".join(self.instance.split("/")[1::2])
-
-    @property
-    def zone(self) -> str:
-        return self.instance.split("/")[3]
-
-
-@dataclass(frozen=True)
-class Known:
-    """What is known of the instance.
-
-    `source` is what volume and claim may be made from. `condition` is StorageReady where something is wrong
-    or not there yet. `unseen` says why the Lustre API tells nothing, which concerns only who needs it.
-    `growth` is StorageReady of a tier in use that grows, or does not manage to. `part` has calls, operations
-    and when to look again.
-    """
-
-    source: Source | None = None
-    condition: Condition | None = None
-    unseen: str = ""
-    growth: Condition | None = None
-    part: Part = field(default_factory=Part)
-
-
-PENDING = "pending"
-"""`unseen` before the first answer of the Lustre API."""
-
-SETTLED_SECONDS, MOVING_SECONDS = 300.0, 15.0
-"""How often the Lustre API is asked again, whose changes no watch tells."""
-
-
-def existing(lustre: LustreTier, facts: LustreFacts | None) -> Known:
-    """An instance that somebody else made.
-
-    Case 1: the API tells of it -> it is asked, and what was given by hand must agree.
-    Case 2: the API has not answered yet -> that is waited for.
-    Case 3: the API knows no such instance -> nothing can be made from it.
-    Case 4: the API does not tell -> what was given by hand stands.
+    Case 1: the Lustre API has not answered yet -> that is waited for.
+    Case 2: it describes the instance -> so it is, and what was given by hand must agree.
+    Case 3: it knows no such instance -> nothing can be made from it.
+    Case 4: it says nothing -> what was given by hand stands.
     Case 5: nothing was given either -> both ways out.
     """
-    name = lustre.instance or ""
-    if facts and facts.pending:
-        return pending(facts)
-    if facts and facts.instance:
-        return _told(lustre, facts.instance)
-    if facts and not facts.error:
-        said = f"the Lustre API knows no instance {name}: correct lustre.instance, which needs a new pool"
-        return Known(condition=false(STORAGE_READY, Reason.INSTANCE_NOT_FOUND, said), part=Part(again=60.0))
-    if lustre.address and lustre.filesystem:
-        by_hand = Source(name, lustre.address, lustre.filesystem, lustre.size)
-        return Known(by_hand, part=Part(again=SETTLED_SECONDS))
-    error = facts.error if facts and facts.error else f"the Lustre API was not asked about {name}"
+    if lustre.pending:
+        return InstanceView(problem=pending(lustre), part=Part(again=pace.moving))
+    if lustre.instance:
+        return _described(spec, lustre.instance, pace)
+    if lustre.unseen is None:
+        return _not_found(spec, pace)
+    if spec.address and spec.filesystem:
+        by_hand = Source(spec.instance or "", spec.address, spec.filesystem, spec.size)
+        return InstanceView(by_hand, part=Part(again=pace.settled))
     ways = (
         "either let kvtier read the instance (roles/lustre.viewer), or make the pool anew with address, filesystem "
         "and capacity given by hand"
     )
-    condition = false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, f"{error}; {ways}")
-    return Known(condition=condition, unseen=error, part=Part(again=MOVING_SECONDS))
+    unknown = false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, f"{lustre.unseen}; {ways}")
+    return InstanceView(problem=StorageState(unknown, "Waiting"), part=Part(again=pace.moving))
 
 
-def pending(facts: LustreFacts) -> Known:
+def pending(lustre: LustreView) -> StorageState:
     """Before the first answer of the Lustre API."""
-    waiting = false(STORAGE_READY, Reason.WAITING, facts.error or "")
-    return Known(condition=waiting, unseen=PENDING, part=Part(again=MOVING_SECONDS))
+    return StorageState(false(STORAGE_READY, Reason.WAITING, lustre.unseen or ""), "Waiting")
 
 
-def of(instance: Instance) -> Source | None:
-    """None while the instance has no address yet."""
-    if not instance.address:
-        return None
-    return Source(instance.name, instance.address, instance.filesystem, instance.capacity)
-
-
-def _told(lustre: LustreTier, instance: Instance) -> Known:
-    again = Part(again=SETTLED_SECONDS if instance.state == "ACTIVE" else MOVING_SECONDS)
-    if differing := _contradictions(lustre, instance):
+def _described(spec: LustreTier, instance: Instance, pace: Pace) -> InstanceView:
+    again = Part(again=pace.settled if instance.state == "ACTIVE" else pace.moving)
+    if differing := _contradictions(spec, instance):
         said = f"the Lustre API contradicts the spec about {instance.name}: {', '.join(differing)}"
         remedy = "make the pool anew with what is right, or without"
-        return Known(
-            condition=false(STORAGE_READY, Reason.INSTANCE_CONTRADICTED, f"{said}; {remedy}"), part=again
-        )
-    source, condition = of(instance), verdict(instance)
-    if source is None and condition is None:
-        condition = false(STORAGE_READY, Reason.PROVISIONING, f"instance {instance.name} has no address yet")
-    return Known(source, condition, part=again)
+        wrong = false(STORAGE_READY, Reason.INSTANCE_CONTRADICTED, f"{said}; {remedy}")
+        return InstanceView(problem=StorageState(wrong, "Failed"), part=again)
+    found, state = source(instance), problem(instance)
+    if found is None and state is None:
+        said = f"instance {instance.name} has no address yet"
+        state = StorageState(false(STORAGE_READY, Reason.PROVISIONING, said), "Provisioning")
+    return InstanceView(found, state, part=again)
 
 
-def _contradictions(lustre: LustreTier, instance: Instance) -> list[str]:
+def _not_found(spec: LustreTier, pace: Pace) -> InstanceView:
+    said = (
+        f"the Lustre API knows no instance {spec.instance}: correct lustre.instance, which needs a new pool"
+    )
+    missing = false(STORAGE_READY, Reason.INSTANCE_NOT_FOUND, said)
+    return InstanceView(problem=StorageState(missing, "Failed"), part=Part(again=pace.waiting))
+
+
+def _contradictions(spec: LustreTier, instance: Instance) -> list[str]:
     """What was given by hand and is wrong. An instance that has grown since does not contradict."""
     differing = []
-    if lustre.address and instance.address and lustre.address != instance.address:
-        differing.append(f"address is {instance.address}, not {lustre.address}")
-    if lustre.filesystem and lustre.filesystem != instance.filesystem:
-        differing.append(f"filesystem is {instance.filesystem}, not {lustre.filesystem}")
-    if lustre.size > instance.capacity:
-        differing.append(f"capacity is {gib(instance.capacity)}, not {lustre.capacity}")
+    if spec.address and instance.address and spec.address != instance.address:
+        differing.append(f"address is {instance.address}, not {spec.address}")
+    if spec.filesystem and spec.filesystem != instance.filesystem:
+        differing.append(f"filesystem is {instance.filesystem}, not {spec.filesystem}")
+    if spec.size > instance.capacity:
+        differing.append(f"capacity is {gib(instance.capacity)}, not {spec.capacity}")
     return differing

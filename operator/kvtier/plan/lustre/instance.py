@@ -1,9 +1,10 @@
-"""What the state of an instance means for those who want to use it."""
+"""An instance: what is known of it, what its state means, the requests that make and change it, and whose it is."""
 
 import json
 import re
 from collections.abc import Mapping
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from kvtier.api import names
 from kvtier.api.conditions import STORAGE_READY, Condition, false, unknown
@@ -13,6 +14,56 @@ from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.api.v1alpha1.lustre import AccessRules, MaintenanceWindow
 from kvtier.facts.model import Instance
 from kvtier.plan.lustre.identity import filesystem
+from kvtier.plan.model import Part
+
+
+@dataclass(frozen=True)
+class Source:
+    """Where the tier is mounted from: the instance's full name, address, file system, and capacity in bytes."""
+
+    instance: str
+    address: str
+    filesystem: str
+    capacity: int
+
+    @property
+    def handle(self) -> str:
+        """PROJECT/ZONE/INSTANCE, as the driver writes it."""
+        return "/".join(self.instance.split("/")[1::2])
+
+    @property
+    def zone(self) -> str:
+        return self.instance.split("/")[3]
+
+
+class StorageState(NamedTuple):
+    """What is reported of the tier: StorageReady, and the phase that goes with it."""
+
+    condition: Condition
+    phase: str
+
+
+@dataclass(frozen=True)
+class InstanceView:
+    """What is known of the instance that the tier is mounted from, and what to do about it.
+
+    `source` is what volume and claim may be made from. `problem` is reported where it is not there yet, or cannot be
+    used; `change` of a tier in use, while the instance follows the spec, or fails to. `part` has calls, operations
+    and when to look again.
+    """
+
+    source: Source | None = None
+    problem: StorageState | None = None
+    change: StorageState | None = None
+    part: Part = field(default_factory=Part)
+
+
+def source(instance: Instance) -> Source | None:
+    """None while the instance has no address yet."""
+    if not instance.address:
+        return None
+    return Source(instance.name, instance.address, instance.filesystem, instance.capacity)
+
 
 _USABLE = ("ACTIVE", "UPDATING")
 
@@ -61,6 +112,13 @@ def verdict(instance: Instance) -> Condition | None:
     reason, text = _STATES[instance.state]
     state, colon, more = text.partition(":")
     return false(STORAGE_READY, reason, f"{seen} {state}{why}{colon}{more}")
+
+
+def problem(instance: Instance) -> StorageState | None:
+    """What is reported of an instance that cannot be used as it is now; None while it can."""
+    found = verdict(instance)
+    phase = "Provisioning" if instance.state == "CREATING" else "Failed"
+    return StorageState(found, phase) if found else None
 
 
 _LABEL_MAX = 63

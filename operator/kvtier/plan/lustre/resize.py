@@ -4,20 +4,20 @@ StorageReady stays True meanwhile: Pods use the volume as it is, whatever become
 """
 
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from typing import Any
 
-from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, true
+from kvtier.api.conditions import STORAGE_READY, Condition, true
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
-from kvtier.api.v1alpha1 import KVCachePool, LustreTier
+from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.facts.children import Claim, ResizeError
 from kvtier.facts.model import Event, Instance
 from kvtier.plan.lustre.api_errors import advice
 from kvtier.plan.lustre.csi_errors import SILENT_SECONDS, DriverError, parse
-from kvtier.plan.lustre.instance import digest, growth_body, settings_body
-from kvtier.plan.lustre.operations import DesiredOperation, Followed
-from kvtier.plan.model import Checks
+from kvtier.plan.lustre.instance import StorageState, digest, growth_body, settings_body
+from kvtier.plan.lustre.operations import DesiredOperation
 
 _UNMARKED = ("ResourceExhausted",)
 """Failures after which the external-resizer does not mark the claim (its util.go, IsFinalError)."""
@@ -126,7 +126,7 @@ _CHANGEABLE = ("ACTIVE", "UPDATING")
 
 
 def change(
-    pool: KVCachePool, lustre: LustreTier, instance: Instance, checks: Checks
+    pool: KVCachePool, spec: LustreTier, instance: Instance, *, may_grow: bool
 ) -> DesiredOperation | None:
     """The next change, None if the instance is as the spec wants it, or cannot be changed now.
 
@@ -134,31 +134,39 @@ def change(
     """
     if instance.state not in _CHANGEABLE:
         return None
-    if settings := settings_body(pool, lustre, instance):
-        return DesiredOperation(
-            "Update", _of(instance, f"settings {digest(settings)}"), instance.name, settings
-        )
-    if lustre.size <= instance.capacity or checks[CAPACITY_VALID].status == "False":
+    if settings := settings_body(pool, spec, instance):
+        return _update(instance, f"settings {digest(settings)}", settings)
+    if spec.size <= instance.capacity or not may_grow:
         return None
-    growth = f"{gib(instance.capacity)} to {lustre.capacity}"
-    return DesiredOperation("Update", _of(instance, growth), instance.name, growth_body(lustre.size))
+    return _update(instance, f"{gib(instance.capacity)} to {spec.capacity}", growth_body(spec.size))
 
 
-def changing(pool: KVCachePool, instance: Instance, wish: DesiredOperation, update: Followed) -> Condition:
-    """StorageReady while a change is under way or has failed. It stays True: a change holds up no Pod."""
-    has, status = f"instance {instance.name} has {gib(instance.capacity)}", update.status
-    if status and status.state == "Failed" and status.subject == wish.subject:
-        known = advice(status.code or "", status.message or "")
-        said = f"{has} and was not changed: {status.code}: {status.message or 'no details'}; {known.text}"
-        return true(STORAGE_READY, known.reason.of_update(), f"{said}. Pods go on using it as it is")
-    lustre = pool.spec.tiers.lustre
-    if lustre and lustre.size > instance.capacity:
-        return _grows(has, str(lustre.capacity))
-    return true(
-        STORAGE_READY, Reason.UPDATING, f"{has}, and its settings are changed; Pods go on using it meanwhile"
-    )
+def changing(
+    spec: LustreTier,
+    instance: Instance,
+    desired: DesiredOperation,
+    update: OperationStatus | None,
+    reported: Condition | None,
+) -> StorageState:
+    """While a change is under way or has failed. StorageReady stays True: a change holds up no Pod.
+
+    A failure that deserves an Event stays as it was `reported` while it is tried again, so that it is one Event.
+    """
+    has = f"instance {instance.name} has {gib(instance.capacity)}"
+    if update and update.state == "Failed" and update.subject == desired.subject:
+        known = advice(update.code or "", update.message or "")
+        said = f"{has} and was not changed: {update.code}: {update.message or 'no details'}; {known.text}"
+        failed = true(STORAGE_READY, known.reason.of_update(), f"{said}. Pods go on using it as it is")
+        return StorageState(failed, "Bound")
+    if update and update.state == "Running" and update.attempt > 1 and reported and reported.deserves_event:
+        return StorageState(reported, "Bound")
+    if spec.size > instance.capacity:
+        return StorageState(_grows(has, str(spec.capacity)), "Resizing")
+    said = f"{has}, and its settings are changed; Pods go on using it meanwhile"
+    return StorageState(true(STORAGE_READY, Reason.UPDATING, said), "Bound")
 
 
-def _of(instance: Instance, what: str) -> str:
-    """A namesake that is made later is changed anew."""
-    return f"{what} of {instance.created}" if instance.created else what
+def _update(instance: Instance, what: str, body: Mapping[str, Any]) -> DesiredOperation:
+    """A namesake that is made later is another instance, and is changed as well."""
+    subject = f"{what} of {instance.created}" if instance.created else what
+    return DesiredOperation("Update", subject, instance.name, body)

@@ -61,7 +61,7 @@ def _plan(pool: KVCachePool, observed: Observed, checks: Checks, now: str) -> Pa
         return plan_removed(pool, observed, now)
     if lustre.provisioner == "CSI":
         return plan_csi(build(pool, observed, now), lustre, checks)
-    return plan_static(pool, lustre, observed, checks, now)
+    return plan_static(build(pool, observed, now), lustre, checks)
 
 
 def storage_names(pool: KVCachePool) -> set[tuple[str, str]]:

@@ -1,237 +1,192 @@
 """The volume that names an instance, and the claim that is reserved for it."""
 
 from dataclasses import replace
-from typing import Any
 
-from kvtier.api import quantities
-from kvtier.api.conditions import STORAGE_READY, Condition, false, true
-from kvtier.api.kinds import Object
-from kvtier.api.names import ANNOTATION_PROVISIONER
+from kvtier.api.conditions import STORAGE_READY, Condition, false, find, true
+from kvtier.api.names import ANNOTATION_PROVISIONER, LUSTRE_DRIVER
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
-from kvtier.facts.model import Observed
-from kvtier.plan.children import child, claim_name
+from kvtier.context import Context, LustreView
+from kvtier.facts.children import Claim, PersistentVolume
+from kvtier.facts.volumes import Volume
+from kvtier.plan.children import child
 from kvtier.plan.gates import STORAGE, blockers, nothing_created
-from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.api_instance import plan_instance
-from kvtier.plan.lustre.existing import PENDING, Known, Source, existing
-from kvtier.plan.lustre.identity import instance_name, volume_name
-from kvtier.plan.lustre.operations import last
+from kvtier.plan.lustre.existing import existing
+from kvtier.plan.lustre.instance import InstanceView, Source, StorageState
 from kvtier.plan.model import Checks, Manifest, Part
 
 
-def manifests(
-    pool: KVCachePool, lustre: LustreTier, source: Source, claim: Object | None, volume: Object | None
+def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:
+    """Volume and claim of an instance that is known.
+
+    Nothing is made while a prerequisite does not hold or the instance cannot be used. What was made stays,
+    whatever becomes of what is known: a tier that is mounted is not unmounted.
+    """
+    lustre, refused = context.lustre, blockers(checks, STORAGE, context.pool.spec.strict)
+    if spec.provisioner == "API":
+        view = plan_instance(context, spec, checks, blocked=bool(refused))
+    else:
+        view = existing(spec, lustre, context.pace)
+    differing = _mismatch(lustre, view.source)
+    usable = view.source if view.problem is None or lustre.claim else None
+    made = _manifests(context.pool, spec, usable, lustre) if usable and not (differing or refused) else ()
+    part = replace(view.part, applies=made)
+    before = find(context.pool.status.conditions, STORAGE_READY)
+    if lustre.pending and before and before.status == "True" and lustre.status and not differing:
+        # A process that has just begun: what was true before is so until the Lustre API has answered.
+        return replace(part, conditions=(before,), tiers=(lustre.status,))
+    state = differing or _state(view, lustre, refused)
+    return replace(part, conditions=(state.condition,), tiers=(_tier(view, spec, lustre, state.phase),))
+
+
+def _manifests(
+    pool: KVCachePool, spec: LustreTier, source: Source, lustre: LustreView
 ) -> tuple[Manifest, ...]:
     """Volume and claim as they should be. The volume's size follows the instance, the claim's cannot."""
-    wanted = _reserved(_volume(pool, lustre, source), claim, volume)
-    # No ownerReference: the claim is the data, and only deletionPolicy may decide about it.
-    wanted_claim = child(
-        "persistentvolumeclaim",
-        pool,
-        claim_name(pool),
-        storage_class="",
-        volume=volume_name(pool),
-        capacity=canonical(claims.requested(claim) or source.capacity),
-    )
-    return (wanted,) if claim and claims.going(claim) else (wanted, wanted_claim)
-
-
-def mismatch(
-    pool: KVCachePool, lustre: LustreTier, source: Source | None, claim: Object | None, volume: Object | None
-) -> Condition | None:
-    """Why live objects cannot become what is wanted, or None: what they are about cannot change."""
-    name = claim_name(pool)
-    if claim and (claim["spec"].get("volumeName") or "") != volume_name(pool):
-        return false(
-            STORAGE_READY,
-            Reason.CLAIM_MISMATCH,
-            f"claim {name} was not made for PersistentVolume {volume_name(pool)}, but for "
-            f"{claim['spec'].get('volumeName') or claim['spec'].get('storageClassName') or 'another one'}: delete "
-            "the claim if its data may go, or make the pool under another name",
-        )
-    differing = _differing(_volume(pool, lustre, source), volume) if source and volume else []
-    if not differing:
-        return None
-    return false(
-        STORAGE_READY,
-        Reason.VOLUME_MISMATCH,
-        f"PersistentVolume {volume_name(pool)} differs from the instance in {', '.join(differing)}, which Kubernetes "
-        f"does not let change: delete claim {name} and the volume, and kvtier makes them again; the data stays in the "
-        "instance",
-    )
-
-
-def _volume(pool: KVCachePool, lustre: LustreTier, source: Source) -> Manifest:
-    return child(
+    claim = lustre.claim
+    volume = child(
         "persistentvolume",
         pool,
-        volume_name(pool),
-        marks={ANNOTATION_PROVISIONER: lustre.provisioner},
-        claim=claim_name(pool),
+        lustre.volume_name,
+        marks={ANNOTATION_PROVISIONER: spec.provisioner},
+        claim=lustre.claim_name,
         capacity=canonical(source.capacity),
         handle=source.handle,
         address=source.address,
         filesystem=source.filesystem,
         zone=source.zone,
     )
+    if claim:
+        volume = _reserved(volume, claim, lustre.volume)
+    # No ownerReference: the claim is the data, and only deletionPolicy may decide about it.
+    wanted_claim = child(
+        "persistentvolumeclaim",
+        pool,
+        lustre.claim_name,
+        storage_class="",
+        volume=lustre.volume_name,
+        capacity=canonical((claim.requested if claim else 0) or source.capacity),
+    )
+    return (volume,) if claim and claim.deleting else (volume, wanted_claim)
 
 
-def _differing(wanted: Manifest, live: Object) -> list[str]:
-    mine, theirs = wanted["spec"], live["spec"]
-    source, theirs_source = mine["csi"], theirs.get("csi") or {}
-    parts = {
-        "volumeHandle": (source["volumeHandle"], theirs_source.get("volumeHandle")),
-        "driver": (source["driver"], theirs_source.get("driver")),
-        **{
-            key: (value, (theirs_source.get("volumeAttributes") or {}).get(key))
-            for key, value in source["volumeAttributes"].items()
-        },
-        "nodeAffinity": (mine["nodeAffinity"], theirs.get("nodeAffinity")),
-    }
-    return [key for key, (want, has) in parts.items() if want != has]
-
-
-def _reserved(wanted: Manifest, claim: Object | None, volume: Object | None) -> Manifest:
+def _reserved(wanted: Manifest, claim: Claim, live: PersistentVolume | None) -> Manifest:
     """`wanted`, with what its binding needs; nothing while Kubernetes has it in hand.
 
     Case 1: the claim is Lost -> the volume is given back to just this claim.
     Case 2: the volume is Released -> the claim that is gone is taken out of it, for its namesake that is there.
     A volume that exists is written only as it was seen: taking the claim out of one that is bound loses the claim.
     """
-    reserved: Any = (volume or {}).get("spec", {}).get("claimRef") or {}
-    if claim is None or claims.going(claim):
-        return wanted
-    if claims.phase(claim) == "Lost":
-        given = {"uid": claim["metadata"].get("uid", "")}
-    elif volume and volume.get("status", {}).get("phase") == "Released":
+    volume = live.volume if live else None
+    if claim.phase == "Lost":
+        given = {"uid": claim.uid}
+    elif volume and volume.phase == "Released":
         given = {"uid": "", "resourceVersion": ""}
     else:
         return wanted
-    if reserved.get("uid", "") == given["uid"]:
+    if claim.deleting or given["uid"] == (volume.claim_uid if volume else ""):
         return wanted
-    seen = {key: volume["metadata"][key] for key in ("uid", "resourceVersion")} if volume else {}
+    seen = {"uid": live.uid, "resourceVersion": live.version} if live else {}
+    reference = {"namespace": claim.namespace, "name": claim.name, **given}
     return {
         **wanted,
         "metadata": {**wanted["metadata"], **seen},
-        "spec": {**wanted["spec"], "claimRef": {**wanted["spec"]["claimRef"], **given}},
+        "spec": {**wanted["spec"], "claimRef": reference},
     }
 
 
-_MAKING = (Reason.CREATING, Reason.PROVISIONING)
-_WAITING = (Reason.PREREQUISITES_NOT_MET, Reason.WAITING, Reason.INSTANCE_UNKNOWN)
-
-
-def plan_static(pool: KVCachePool, lustre: LustreTier, observed: Observed, checks: Checks, now: str) -> Part:
-    """Volume and claim of an instance that is known.
-
-    Nothing is made while a prerequisite does not hold or the instance cannot be used. What was made stays,
-    whatever becomes of what is known: a tier that is mounted is not unmounted.
-    """
-    if lustre.provisioner == "API":
-        known = plan_instance(pool, lustre, observed, checks, now)
-    else:
-        known = existing(lustre, observed.facts.lustre)
-    claim = observed.child("PersistentVolumeClaim", claim_name(pool))
-    live = observed.child("PersistentVolume", volume_name(pool))
-    problem = mismatch(pool, lustre, known.source, claim, live)
-    refused = blockers(checks, STORAGE, pool.spec.strict)
-    usable = known.source if known.condition is None or claim else None
-    applies = manifests(pool, lustre, usable, claim, live) if usable and not (problem or refused) else ()
-    condition = problem or _unchanged(pool, known) or _condition(known, claim, observed, refused)
-    tier = _tier(pool, known, claim, observed, condition)
-    return replace(known.part, applies=applies, conditions=(condition,), tiers=(tier,))
-
-
-def _unchanged(pool: KVCachePool, known: Known) -> Condition | None:
-    """What was true before, while the Lustre API has not answered a process that has just begun."""
-    before = next((one for one in pool.status.conditions if one.type == STORAGE_READY), None)
-    return before if before and before.status == "True" and known.unseen == PENDING else None
-
-
-def _condition(known: Known, claim: Object | None, observed: Observed, refused: list[Condition]) -> Condition:
-    """The first of: how the bound claim is, what is wrong with the instance, what it waits for."""
-    if claim and claims.phase(claim) == "Bound" and not claims.going(claim):
-        return _bound(known, claim)
-    if known.condition:
-        return known.condition
-    if claim is None and refused:
-        return nothing_created(refused)
-    return _unbound(claim, observed)
-
-
-def _bound(known: Known, claim: Object) -> Condition:
-    """An instance that is not seen is taken to be well: its Pods show best whether it is."""
-    name = claim["metadata"]["name"]
-    if known.source is None and known.unseen:
-        said = f"claim {name} is bound to {gib(claims.capacity(claim))}; how the instance is cannot be seen"
-        return true(STORAGE_READY, Reason.BOUND, f"{said}: {known.unseen}")
-    if known.condition:
-        return known.condition
-    if known.growth:
-        return known.growth
-    size = known.source.capacity if known.source else claims.capacity(claim)
-    return true(STORAGE_READY, Reason.BOUND, f"claim {name} is bound to {gib(size)}")
-
-
-def _unbound(claim: Object | None, observed: Observed) -> Condition:
-    if claim is None:
-        return false(STORAGE_READY, Reason.CREATING, "volume and claim are being made")
-    name = claim["metadata"]["name"]
-    if claims.going(claim):
-        using = f": {', '.join(observed.holders)}" if observed.holders else ""
-        said = f"claim {name} was deleted and goes when no Pod uses it any more{using}"
-        return false(STORAGE_READY, Reason.CLAIM_DELETED, said)
-    if claims.phase(claim) == "Lost":
-        return false(
-            STORAGE_READY, Reason.VOLUME_LOST, f"the volume of claim {name} is gone, and is made again"
+def _mismatch(lustre: LustreView, source: Source | None) -> StorageState | None:
+    """Why live objects cannot become what is wanted, or None: what they are about cannot change."""
+    claim, live, name = lustre.claim, lustre.volume, lustre.volume_name
+    if claim and claim.volume != name:
+        said = (
+            f"claim {claim.name} was not made for PersistentVolume {name}, but for "
+            f"{claim.volume or claim.storage_class or 'another one'}: delete the claim if its data may go, or make the "
+            "pool under another name"
         )
-    return false(STORAGE_READY, Reason.CREATING, f"claim {name} waits to be bound to its volume")
+        return StorageState(false(STORAGE_READY, Reason.CLAIM_MISMATCH, said), "Failed")
+    differing = _differing(source, live.volume) if source and live and live.volume else []
+    if not differing:
+        return None
+    said = (
+        f"PersistentVolume {name} differs from the instance in {', '.join(differing)}, which Kubernetes does not let "
+        f"change: delete claim {lustre.claim_name} and the volume, and kvtier makes them again; the data stays in the "
+        "instance"
+    )
+    return StorageState(false(STORAGE_READY, Reason.VOLUME_MISMATCH, said), "Failed")
 
 
-def _tier(
-    pool: KVCachePool, known: Known, claim: Object | None, observed: Observed, condition: Condition
-) -> TierStatus:
-    size = known.source.capacity if known.source else _provisioned(pool, claim, observed)
+def _differing(source: Source, live: Volume) -> list[str]:
+    """The fields of the live volume that are about something else."""
+    parts = {
+        "volumeHandle": (source.handle, live.handle),
+        "driver": (LUSTRE_DRIVER, live.driver),
+        "ip": (source.address, live.address),
+        "filesystem": (source.filesystem, live.filesystem),
+        "nodeAffinity": (source.zone, live.zone),
+    }
+    return [field for field, (want, has) in parts.items() if want != has]
+
+
+def _state(view: InstanceView, lustre: LustreView, refused: list[Condition]) -> StorageState:
+    """The first of: how the bound claim is, what is wrong with the instance, what it waits for."""
+    claim = lustre.claim
+    if claim and claim.bound:
+        return _bound(view, claim, lustre.unseen)
+    if view.problem:
+        return view.problem
+    if claim is None and refused:
+        return StorageState(nothing_created(refused), "Waiting")
+    return _unbound(claim, lustre.holders)
+
+
+def _bound(view: InstanceView, claim: Claim, unseen: str | None) -> StorageState:
+    """An instance that is not seen is taken to be well: its Pods show best whether it is."""
+    if view.source is None and unseen:
+        said = f"claim {claim.name} is bound to {gib(claim.capacity)}; how the instance is cannot be seen"
+        return StorageState(true(STORAGE_READY, Reason.BOUND, f"{said}: {unseen}"), "Bound")
+    if view.problem:
+        known = view.problem.condition.status != "Unknown"
+        return view.problem if known else StorageState(view.problem.condition, "Bound")
+    if view.change:
+        return view.change
+    size = view.source.capacity if view.source else claim.capacity
+    said = f"claim {claim.name} is bound to {gib(size)}"
+    return StorageState(true(STORAGE_READY, Reason.BOUND, said), "Bound")
+
+
+def _unbound(claim: Claim | None, holders: tuple[str, ...]) -> StorageState:
+    if claim is None:
+        said = "volume and claim are being made"
+        return StorageState(false(STORAGE_READY, Reason.CREATING, said), "Provisioning")
+    if claim.deleting:
+        using = f": {', '.join(holders)}" if holders else ""
+        said = f"claim {claim.name} was deleted and goes when no Pod uses it any more{using}"
+        return StorageState(false(STORAGE_READY, Reason.CLAIM_DELETED, said), "Failed")
+    if claim.phase == "Lost":
+        said = f"the volume of claim {claim.name} is gone, and is made again"
+        return StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, said), "Failed")
+    said = f"claim {claim.name} waits to be bound to its volume"
+    return StorageState(false(STORAGE_READY, Reason.CREATING, said), "Provisioning")
+
+
+def _tier(view: InstanceView, spec: LustreTier, lustre: LustreView, phase: str) -> TierStatus:
+    """A larger instance that is found again counts only once it is bound: it is taken up first."""
+    size = view.source.capacity if view.source else _provisioned(lustre)
+    counts = spec.provisioner == "Existing" or (lustre.claim is not None and lustre.claim.phase == "Bound")
+    # The status must remember an instance that exists, or that was asked for.
+    there = lustre.instance or lustre.volume or lustre.operations.recorded.get("Create")
     return TierStatus(
         name="lustre",
-        phase=_phase(claim, condition),
-        capacity=gib(size) if size and _counts(pool, claim) else None,
-        instance=instance_name(pool, observed) if _is_there(pool, known, observed) else None,
+        phase=phase,
+        capacity=gib(size) if size and counts else None,
+        instance=lustre.instance_name if there or view.part.operations or spec.instance else None,
     )
 
 
-def _counts(pool: KVCachePool, claim: Object | None) -> bool:
-    """Whether the instance's size is the tier's by now: a larger one that is found again is taken up first."""
-    lustre = pool.spec.tiers.lustre
-    bound = claim is not None and claims.phase(claim) == "Bound"
-    return bound or (lustre is not None and lustre.provisioner == "Existing")
-
-
-def _phase(claim: Object | None, condition: Condition) -> str:
-    if condition.status == "True":
-        return "Resizing" if condition.reason == Reason.RESIZING else "Bound"
-    if condition.reason in _MAKING:
-        return "Provisioning"
-    if condition.reason in _WAITING:
-        return "Waiting"
-    bound = claim is not None and claims.phase(claim) == "Bound" and not claims.going(claim)
-    return "Bound" if bound and condition.status == "Unknown" else "Failed"
-
-
-def _provisioned(pool: KVCachePool, claim: Object | None, observed: Observed) -> int:
-    """Bytes of an instance that is not seen, as its volume has last been told."""
-    live = observed.child("PersistentVolume", volume_name(pool))
-    size = live["spec"].get("capacity", {}).get("storage") if live else None
-    return quantities.parse(size) if size else claims.capacity(claim)
-
-
-def _is_there(pool: KVCachePool, known: Known, observed: Observed) -> bool:
-    """Whether the instance exists or was asked for: then the status must remember it."""
-    lustre, facts = pool.spec.tiers.lustre, observed.facts.lustre
-    seen = facts is not None and facts.instance is not None
-    made = (
-        observed.child("PersistentVolume", volume_name(pool)) or known.part.operations or last(pool, "Create")
-    )
-    return bool(seen or made or (lustre and lustre.instance))
+def _provisioned(lustre: LustreView) -> int:
+    """Bytes of an instance that is not seen, as its volume says."""
+    volume = lustre.volume.volume if lustre.volume else None
+    return volume.capacity if volume and volume.capacity else lustre.claim.capacity if lustre.claim else 0

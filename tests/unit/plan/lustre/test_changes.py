@@ -7,6 +7,7 @@ import pytest
 from unit.builders import pool
 from unit.instances import api
 from unit.plan.lustre.tiers import GIB, Tier, bound, made
+from unit.simulation import in_use
 
 BIGGER: dict[str, Any] = {"tiers": {"lustre": {"capacity": "27000Gi"}}}
 NIGHT: dict[str, Any] = {"tiers": {"lustre": {"maintenanceWindow": {"day": "Sunday", "hour": 3}}}}
@@ -139,3 +140,21 @@ def test_a_request_that_was_lost_does_not_hold_up_the_next_one(tier: Tier) -> No
     tier.edit(tiers={"lustre": {"capacity": "36000Gi"}})
     tier.at()
     assert [call.body["capacityGib"] for call in tier.calls] == ["27000", "36000"]
+
+
+def test_a_growth_that_fails_again_and_again_is_one_event() -> None:
+    pool_in_use = in_use(pool(**api()))
+    pool_in_use.edit(**BIGGER)
+    pool_in_use.at("2026-11-29T12:01:00Z")
+    told = []
+    for hour in (13, 14, 15):
+        pool_in_use.answer(**FULL)
+        pool_in_use.at(f"2026-11-29T{hour}:00:00Z")
+        told.append(pool_in_use.condition("StorageReady").message)
+        pool_in_use.at(f"2026-11-29T{hour}:31:00Z")
+        assert pool_in_use.operation("Update").state == "Running", "tried again"
+        assert pool_in_use.verdict("StorageReady") == ("True", "UpdateStockout")
+        assert pool_in_use.tier().phase == "Bound"
+    assert pool_in_use.reasons().count("UpdateStockout") == 1
+    assert len(set(told)) == 1
+    assert pool_in_use.verbs() == ["update"] * 4

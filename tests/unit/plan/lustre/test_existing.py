@@ -4,9 +4,11 @@ from typing import Any
 
 import pytest
 
-from kvtier.facts.model import LustreFacts
-from kvtier.plan.lustre.existing import Known, existing
-from unit.builders import pool
+from kvtier.facts.model import Facts, LustreFacts
+from kvtier.pace import DEFAULT
+from kvtier.plan.lustre.existing import existing
+from kvtier.plan.lustre.instance import InstanceView
+from unit.builders import context, pool
 from unit.instances import NAME, UNSEEN, by_hand, instance
 from unit.instances import existing as told_of
 from unit.tables import table
@@ -14,10 +16,10 @@ from unit.tables import table
 GIB = 1 << 30
 
 
-def _existing(changes: dict[str, Any], facts: LustreFacts | None) -> Known:
-    lustre = pool(**changes).spec.tiers.lustre
-    assert lustre is not None
-    return existing(lustre, facts)
+def _existing(changes: dict[str, Any], facts: LustreFacts | None) -> InstanceView:
+    look = context(pool(**changes), facts=Facts(lustre=facts))
+    assert look.lustre.spec is not None
+    return existing(look.lustre.spec, look.lustre, DEFAULT)
 
 
 def test_the_lustre_api_tells_where_it_is_and_how_big() -> None:
@@ -31,7 +33,7 @@ def test_the_lustre_api_tells_where_it_is_and_how_big() -> None:
 @pytest.mark.parametrize("facts", [None, UNSEEN])
 def test_what_is_given_by_hand_needs_no_api(facts: LustreFacts | None) -> None:
     known = _existing(by_hand(), facts)
-    assert known.condition is None
+    assert known.problem is None
     assert known.source is not None
     assert (known.source.address, known.source.filesystem) == ("10.0.0.4", "given")
     assert known.source.capacity == 18_000 * GIB
@@ -47,11 +49,10 @@ def test_what_is_given_by_hand_grows_with_the_instance_where_the_api_tells() -> 
 def test_neither_is_told_with_both_ways_out(facts: LustreFacts | None) -> None:
     known = _existing(told_of(), facts)
     assert known.source is None
-    assert known.unseen
-    assert known.condition is not None
-    assert (known.condition.status, known.condition.reason) == ("False", "InstanceUnknown")
-    assert "roles/lustre.viewer" in known.condition.message
-    assert "address, filesystem and capacity" in known.condition.message
+    assert known.problem is not None
+    assert (known.problem.condition.status, known.problem.condition.reason) == ("False", "InstanceUnknown")
+    assert "roles/lustre.viewer" in known.problem.condition.message
+    assert "address, filesystem and capacity" in known.problem.condition.message
 
 
 @table(
@@ -67,31 +68,31 @@ def test_nothing_is_built_on_what_the_api_contradicts(
 ) -> None:
     known = _existing(by_hand(**changes), instance(**has))
     assert known.source is None
-    assert known.condition is not None
-    assert known.condition.reason == "InstanceContradicted"
-    assert words in known.condition.message
+    assert known.problem is not None
+    assert known.problem.condition.reason == "InstanceContradicted"
+    assert words in known.problem.condition.message
 
 
 @pytest.mark.parametrize("changes", [told_of(), by_hand()])
 def test_an_instance_that_the_api_does_not_know_is_not_built_on(changes: dict[str, Any]) -> None:
     known = _existing(changes, LustreFacts())
     assert known.source is None
-    assert known.condition is not None
-    assert known.condition.reason == "InstanceNotFound"
+    assert known.problem is not None
+    assert known.problem.condition.reason == "InstanceNotFound"
 
 
 def test_an_instance_that_is_not_well_is_told_of_and_still_known() -> None:
     known = _existing(told_of(), instance(state="STOPPED"))
     assert known.source is not None
-    assert known.condition is not None
-    assert known.condition.reason == "InstanceStopped"
+    assert known.problem is not None
+    assert known.problem.condition.reason == "InstanceStopped"
 
 
 def test_an_instance_without_an_address_is_waited_for() -> None:
     known = _existing(told_of(), instance(address=""))
     assert known.source is None
-    assert known.condition is not None
-    assert known.condition.reason == "Provisioning"
+    assert known.problem is not None
+    assert known.problem.condition.reason == "Provisioning"
 
 
 def test_the_api_is_asked_again_sooner_while_something_moves() -> None:
