@@ -9,7 +9,7 @@ from kvtier.facts.model import Facts, Observed
 from kvtier.pace import DEFAULT, Pace
 from kvtier.plan import status
 from kvtier.plan.lustre.cloud_storage import imported, plan_transfers
-from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
+from kvtier.plan.lustre.maintenance import plan_maintenance
 from kvtier.plan.lustre.shared_tier import SharedTier
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.lustre.write_probe import plan_write_probe
@@ -53,15 +53,14 @@ def _shared_tier(
     storage = plan_storage(pool, observed, checks, now)
     probe = plan_write_probe(context, checks, claim, nodes)
     transfers = plan_transfers(pool, observed, probe.proven, now)
-    maintenance = plan_maintenance(pool, observed, now)
+    maintenance = plan_maintenance(context)
     waits = [] if claim else ["the Lustre claim is not bound"]
     waits += [f"{TIER_WRITABLE} is False"] if claim and not probe.proven else []
     waits += [] if imported(pool, transfers) else ["data is imported from Cloud Storage"]
-    leave = bypassed(pool, maintenance)
-    waits += ["maintenance of the instance is bypassed"] if leave else []
+    waits += ["maintenance of the instance is bypassed"] if maintenance.bypass else []
     name = claim.name if claim else None
-    tier = SharedTier(None if waits else name, tuple(waits), leave, name)
-    return (storage, probe.part, transfers, maintenance), tier
+    tier = SharedTier(None if waits else name, tuple(waits), maintenance.bypass, name)
+    return (storage, probe.part, transfers, maintenance.part), tier
 
 
 def pool_status(

@@ -1,241 +1,210 @@
-"""When engines leave the shared tier because of maintenance, and when they come back: one roll each way."""
+"""Maintenance of the instance: what Google has scheduled, and whether engines leave the shared tier for it.
 
+Engines that bypass it are rolled once before it, and once back after it.
+"""
+
+from collections.abc import Iterator
+from dataclasses import dataclass, field
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
-from kvtier.api.conditions import MAINTENANCE_SCHEDULED, Condition, false, true, unknown
+from kvtier.api.conditions import MAINTENANCE_SCHEDULED, Condition, false, find, true, unknown
 from kvtier.api.quantities import GIB
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool, LustreTier
+from kvtier.api.times import parse
+from kvtier.context import Context
 from kvtier.data import table
 from kvtier.data.lustre_limits import DYNAMIC
-from kvtier.facts.model import Instance, Observed, Window
+from kvtier.facts.model import Instance, Window
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.model import Part
 
-LEAD = timedelta(minutes=30)
-"""What rolling the engines may take: model weights are loaded anew. Later in the window it is not worth it."""
+_LEAD = timedelta(minutes=30)
+"""What rolling the engines may take: they load their weights again. Later in the window it is not worth it."""
 
-_WINDOW = timedelta(hours=1)
-"""How long a window is whose end is not told: docs.cloud.google.com/managed-lustre/docs/maintenance."""
+_LENGTH = timedelta(hours=1)
+"""Of a window without an end: docs.cloud.google.com/managed-lustre/docs/maintenance."""
 
-_USABLE = ("ACTIVE", "UPDATING")
-
-
-def span(window: Window) -> tuple[datetime, datetime]:
-    """Start and end."""
-    start = datetime.fromisoformat(window.start)
-    end = datetime.fromisoformat(window.end) if window.end else start
-    return start, end if end > start else start + _WINDOW
+_USABLE, _MAINTAINED = ("ACTIVE", "UPDATING"), ("UPGRADING", "REPAIRING")
 
 
-def begins(window: Window | None, now: str) -> bool:
-    """Whether it is time to leave."""
+@dataclass(frozen=True)
+class Maintenance:
+    """MaintenanceScheduled, and Events when maintenance is announced and when engines leave or return.
+
+    `bypass`: engines should run without the shared tier now.
+    """
+
+    part: Part = field(default_factory=Part)
+    bypass: bool = False
+
+
+class _Period(NamedTuple):
+    """When the maintenance takes place."""
+
+    start: datetime
+    end: datetime
+
+    def __str__(self) -> str:
+        return f"from {_text(self.start)} to {_text(self.end)}"
+
+
+def plan_maintenance(context: Context) -> Maintenance:
+    """What comes or is in progress, and where engines are meanwhile.
+
+    Case 1: no shared tier -> nothing to say.
+    Case 2: it is not known which instance it is -> Unknown.
+    Case 3: the window is near, and engines should bypass it -> they leave the tier.
+    Case 4: they have left -> they stay away until the maintenance is over, and while the API cannot be asked.
+    Case 5: else they use the tier: what comes, what is in progress, or nothing.
+    """
+    spec, lustre, now = context.lustre.spec, context.lustre, parse(context.now)
+    if spec is None:
+        return Maintenance()
+    # This condition is the only memory of whether engines have left the tier.
+    last = find(context.pool.status.conditions, MAINTENANCE_SCHEDULED)
+    away = last is not None and last.reason == Reason.BYPASSED
+    bypasses = spec.maintenance == "Bypass" and context.pool.spec.mode == "Opportunistic"
+    period = _period(lustre.instance.window) if lustre.instance else None
+    bypass = bypasses and lustre.api is not None and _leave(lustre.instance, period, away, now)
+    if bypass:
+        condition = _bypassed(lustre.instance, period, lustre.error, now)
+    elif lustre.instance:
+        condition = _used(lustre.instance, period, bypasses, spec.maintenance_window is not None, now)
+    else:
+        condition = _without_instance(lustre.api is not None, lustre.error)
+    events = (*_rolls(away, bypass, condition.message), *_announcements(last, condition))
+    return Maintenance(Part(conditions=(condition,), events=events, again=_next_moment(period, now)), bypass)
+
+
+def _period(window: Window | None) -> _Period | None:
     if window is None:
-        return False
-    start, end = span(window)
-    return start - LEAD <= datetime.fromisoformat(now) < max(start, end - LEAD)
+        return None
+    start = parse(window.start)
+    end = parse(window.end) if window.end else start
+    return _Period(start, end if end > start else start + _LENGTH)
 
 
-def lasts(instance: Instance | None, now: str) -> bool:
+def _leave(instance: Instance | None, period: _Period | None, away: bool, now: datetime) -> bool:
+    """Whether engines that bypass maintenance run without the tier now. `away`: they do so already."""
+    if away and _lasts(instance, period, now):
+        return True
+    return period is not None and period.start - _LEAD <= now < max(period.start, period.end - _LEAD)
+
+
+def _lasts(instance: Instance | None, period: _Period | None, now: datetime) -> bool:
     """Whether engines that have left stay away: until the window has passed, or is off, and the instance is well.
 
     A window that moves by less than the lead, or a clock that is put back a little, brings nobody back.
     """
     if instance is None or instance.state not in _USABLE:
         return True
-    if instance.window is None:
-        return False
-    start, end = span(instance.window)
-    return start - 2 * LEAD <= datetime.fromisoformat(now) < end
+    return period is not None and period.start - 2 * _LEAD <= now < period.end
 
 
-def next_change(window: Window | None, now: str) -> float | None:
-    """Seconds until the next moment that counts, None if there is none."""
-    if window is None:
+def _next_moment(period: _Period | None, now: datetime) -> float | None:
+    """Seconds until engines leave, the maintenance begins or ends; None where nothing is to come."""
+    if period is None:
         return None
-    start, end = span(window)
-    waits = [(moment - datetime.fromisoformat(now)).total_seconds() for moment in (start - LEAD, start, end)]
+    waits = [(moment - now).total_seconds() for moment in (period.start - _LEAD, *period)]
     return min((wait for wait in waits if wait > 0), default=None)
 
 
-def _announced(instance: Instance, window: Window, leaves: bool) -> Condition:
-    """What comes; `leaves` is whether engines will leave the tier."""
-    effect = f"reads and writes hang for {_minutes()}{_extreme(instance)} and go on by themselves"
-    if leaves:
-        since = _text(span(window)[0] - LEAD)
-        effect = f"engines are rolled from {since} on to run without the shared tier, and back after it"
-        effect += _extreme(instance)
-    return _true(Reason.SCHEDULED, f"Google maintains {_named(instance)} {_between(window)}: {effect}")
+def _rolls(away: bool, bypass: bool, message: str) -> Iterator[PoolEvent]:
+    """When engines leave the tier, and when they return."""
+    if bypass and not away:
+        yield PoolEvent("Normal", "TierBypassed", message)
+    if away and not bypass:
+        yield PoolEvent("Normal", "TierResumed", f"engines go back to the shared tier: {message}")
 
 
-def _in_progress(instance: Instance, window: Window | None) -> Condition:
-    """What goes on while engines use the tier."""
-    when = f" ({_between(window)})" if window else ""
-    hang = f"reads and writes may hang for {_minutes()}{_extreme(instance)} and go on by themselves"
-    if instance.state == "REPAIRING":
-        return _true(
-            Reason.IN_PROGRESS,
-            f"Google repairs {_named(instance)}: engines keep the tier, and reads and writes may hang meanwhile; if it "
-            "stays so, ask Google's support",
-        )
-    return _true(
-        Reason.IN_PROGRESS,
-        f"maintenance of {_named(instance)} is in progress{when}: engines keep the tier, {hang}",
-    )
+def _announcements(last: Condition | None, condition: Condition) -> Iterator[PoolEvent]:
+    """An announcement is an Event when it is new, and when it changes."""
+    if condition.reason == Reason.SCHEDULED and (last is None or last.message != condition.message):
+        yield PoolEvent("Normal", "MaintenanceScheduled", condition.message)
 
 
-def _bypassed(instance: Instance | None, over: bool, error: str | None) -> Condition:
-    """Engines run without the tier; `over` is whether the window has passed."""
-    without = "engines run without the shared tier"
+def _bypassed(
+    instance: Instance | None, period: _Period | None, error: str | None, now: datetime
+) -> Condition:
+    """Engines run without the tier."""
     if error is not None:
-        return _true(
-            Reason.BYPASSED, f"{without}, and whether its maintenance is over cannot be told: {error}"
-        )
-    if instance is None:
-        return _true(Reason.BYPASSED, f"{without}, and its instance does not exist any more")
-    if instance.window is None or over:
-        return _true(
-            Reason.BYPASSED, f"{without} until {_named(instance)}, which is {instance.state}, is ACTIVE again"
-        )
-    when = _between(instance.window)
-    return _true(
-        Reason.BYPASSED, f"{without} because of maintenance of {_named(instance)} {when}{_extreme(instance)}"
-    )
+        why = f", and whether its maintenance is over cannot be told: {error}"
+    elif instance is None:
+        why = ", and its instance does not exist any more"
+    elif period is None or now >= period.end:
+        why = f" until {_named(instance)}, which is {instance.state}, is ACTIVE again"
+    else:
+        why = f" because of maintenance of {_named(instance)} {period}{_extreme(instance)}"
+    return true(MAINTENANCE_SCHEDULED, Reason.BYPASSED, f"engines run without the shared tier{why}")
 
 
-def _none_scheduled(instance: Instance | None, lustre: LustreTier) -> Condition:
-    """Nothing comes, as far as the API tells."""
-    if instance is None:
-        return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, "there is no instance yet")
+def _used(
+    instance: Instance, period: _Period | None, bypasses: bool, has_window: bool, now: datetime
+) -> Condition:
+    """Engines use the tier. `bypasses`: they will leave it; `has_window`: the pool asks for a maintenance window."""
+    coming = period if period and now < period.end else None
+    if instance.state in _MAINTAINED or (coming and now >= coming.start):
+        return _in_progress(instance, coming)
+    if coming:
+        return _announced(instance, coming, bypasses)
     text = f"no maintenance of {_named(instance)} is announced"
-    if lustre.maintenance_window is None:
+    if not has_window:
         text += "; the Lustre API announces it only for instances that have a maintenance window"
     return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, text)
 
 
-def _unseen(error: str | None) -> Condition:
-    """The API does not tell."""
+def _in_progress(instance: Instance, period: _Period | None) -> Condition:
+    if instance.state == "REPAIRING":
+        text = (
+            f"Google repairs {_named(instance)}: engines keep the tier, and reads and writes may hang meanwhile; if it "
+            "stays so, ask Google's support"
+        )
+    else:
+        when = f" ({period})" if period else ""
+        hang = f"reads and writes may hang for {_usual()}{_extreme(instance)} and go on by themselves"
+        text = f"maintenance of {_named(instance)} is in progress{when}: engines keep the tier, {hang}"
+    return true(MAINTENANCE_SCHEDULED, Reason.IN_PROGRESS, text)
+
+
+def _announced(instance: Instance, period: _Period, bypasses: bool) -> Condition:
+    if bypasses:
+        since = _text(period.start - _LEAD)
+        effect = f"engines are rolled from {since} on to run without the shared tier, and back after it"
+        effect += _extreme(instance)
+    else:
+        effect = f"reads and writes hang for {_usual()}{_extreme(instance)} and go on by themselves"
+    text = f"Google maintains {_named(instance)} {period}: {effect}"
+    return true(MAINTENANCE_SCHEDULED, Reason.SCHEDULED, text)
+
+
+def _without_instance(asked: bool, error: str | None) -> Condition:
+    """`asked`: it is known which instance the tier is, `error`: why the API says nothing of it."""
     if error is not None:
         return unknown(MAINTENANCE_SCHEDULED, Reason.LUSTRE_API_UNAVAILABLE, error)
-    return unknown(
-        MAINTENANCE_SCHEDULED,
-        Reason.INSTANCE_UNKNOWN,
-        "which instance the tier is is known when its claim is bound, or sooner with spec.cluster",
-    )
-
-
-def _changes(before: Condition | None, after: Condition, window: Window | None) -> tuple[PoolEvent, ...]:
-    """Events of what has changed since the status was written."""
-    was = before.reason if before else ""
-    told = (
-        [PoolEvent("Normal", "TierBypassed", after.message)] if after.reason == Reason.BYPASSED != was else []
-    )
-    if was == Reason.BYPASSED != after.reason:
-        told.append(
-            PoolEvent("Normal", "TierResumed", f"engines go back to the shared tier: {after.message}")
-        )
-    news = (
-        before is None
-        or was != Reason.SCHEDULED
-        or (window is not None and _between(window) not in before.message)
-    )
-    if after.reason == Reason.SCHEDULED and news:
-        told.append(PoolEvent("Normal", "MaintenanceScheduled", after.message))
-    return tuple(told)
-
-
-def _true(reason: Reason, message: str) -> Condition:
-    return true(MAINTENANCE_SCHEDULED, reason, message)
+    if asked:
+        return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, "there is no instance yet")
+    text = "which instance the tier is is known when its claim is bound, or sooner with spec.cluster"
+    return unknown(MAINTENANCE_SCHEDULED, Reason.INSTANCE_UNKNOWN, text)
 
 
 def _named(instance: Instance) -> str:
     return f"instance {instance.name.rpartition('/')[2]}"
 
 
-def _between(window: Window) -> str:
-    start, end = span(window)
-    return f"from {_text(start)} to {_text(end)}"
-
-
-def _text(moment: object) -> str:
+def _text(moment: datetime) -> str:
     return f"{moment:%Y-%m-%d %H:%M} UTC"
 
 
-def _minutes() -> str:
-    usual = table("lustre_maintenance")["usualMinutes"]
-    return f"{usual['least']} to {usual['most']} minutes"
+def _usual() -> str:
+    minutes = table("lustre_maintenance")["usualMinutes"]
+    return f"{minutes['least']} to {minutes['most']} minutes"
 
 
 def _extreme(instance: Instance) -> str:
-    known = table("lustre_maintenance")
-    most = known["extremeAbove"].get(instance.throughput or DYNAMIC)
+    """Of the largest instances, which may be down for longer."""
+    numbers = table("lustre_maintenance")
+    most = numbers["extremeAbove"].get(instance.throughput or DYNAMIC)
     if most is None or instance.capacity <= most * GIB:
         return ""
-    return f" (at this size perhaps for up to {known['extremeHours']} hours)"
-
-
-_MOVING = ("UPGRADING", "REPAIRING")
-
-
-def plan_maintenance(pool: KVCachePool, observed: Observed, now: str) -> Part:
-    """The announcement as a condition, and Events when it comes and when engines leave or return."""
-    lustre, seen = pool.spec.tiers.lustre, observed.facts.lustre
-    if lustre is None:
-        return Part()
-    before = next((c for c in pool.status.conditions if c.type == MAINTENANCE_SCHEDULED), None)
-    after = _condition(pool, lustre, observed, before, now)
-    window = seen.instance.window if seen and seen.instance else None
-    return Part(
-        conditions=(after,),
-        events=_changes(before, after, window),
-        again=next_change(window, now),
-    )
-
-
-def bypassed(pool: KVCachePool, part: Part) -> bool:
-    """Whether engines should run without the tier now."""
-    return any(condition.reason == Reason.BYPASSED for condition in part.conditions)
-
-
-def _condition(
-    pool: KVCachePool, lustre: LustreTier, observed: Observed, before: Condition | None, now: str
-) -> Condition:
-    """Where things stand.
-
-    Case 1: the instance is not known -> Unknown.
-    Case 2: engines have left the tier -> they stay away until the maintenance is over; while nobody tells, too.
-    Case 3: the API does not tell -> Unknown, and engines stay where they are.
-    Case 4: the window is near and engines should not ride it -> they leave the tier.
-    Case 5: else they stay: what comes, what goes on, or nothing.
-    """
-    seen = observed.facts.lustre
-    if seen is None:
-        return _unseen(None)
-    leaves = lustre.maintenance == "Bypass" and pool.spec.mode == "Opportunistic"
-    away = before is not None and before.reason == Reason.BYPASSED
-    if leaves and away and (seen.error or lasts(seen.instance, now)):
-        return _bypassed(seen.instance, _over(seen.instance, now), seen.error)
-    if seen.error is not None:
-        return _unseen(seen.error)
-    if leaves and seen.instance and begins(seen.instance.window, now):
-        return _bypassed(seen.instance, False, None)
-    return _using(seen.instance, lustre, leaves, now)
-
-
-def _using(instance: Instance | None, lustre: LustreTier, leaves: bool, now: str) -> Condition:
-    if instance is None:
-        return _none_scheduled(None, lustre)
-    window = None if _over(instance, now) else instance.window
-    if instance.state in _MOVING:
-        return _in_progress(instance, window)
-    if window is None:
-        return _none_scheduled(instance, lustre)
-    if datetime.fromisoformat(now) >= span(window)[0]:
-        return _in_progress(instance, window)
-    return _announced(instance, window, leaves)
-
-
-def _over(instance: Instance | None, now: str) -> bool:
-    """Whether a window is told that has passed."""
-    window = instance.window if instance else None
-    return window is not None and datetime.fromisoformat(now) >= span(window)[1]
+    return f" (at this size perhaps for up to {numbers['extremeHours']} hours)"

@@ -1,129 +1,121 @@
-"""What is told of maintenance."""
+"""What is said of maintenance, and when engines leave the shared tier for it: once, and back once."""
 
 from dataclasses import replace
+from typing import Any
 
-from kvtier.api.conditions import unknown
-from kvtier.api.reasons import Reason
+import pytest
+
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Instance, LustreFacts, Window
 from kvtier.plan.events import PoolEvent
-from kvtier.plan.lustre.maintenance import bypassed, plan_maintenance
-from kvtier.plan.model import Part
-from unit.builders import facts, observed, pool
-from unit.plan.lustre.story import INSTANCE
-from unit.plan.lustre.watching import AFTER, ANNOUNCED, BEFORE, BYPASS, RIDE, SOON, UPGRADING, WITHIN, Watch
+from kvtier.plan.lustre.maintenance import Maintenance, plan_maintenance
+from unit.builders import context, facts, joined, pool
+from unit.instances import api
+from unit.simulation import Simulation, made
 from unit.tables import table
+from unit.verdicts import assert_verdict
+
+_BYPASS = {"mode": "Opportunistic", "tiers": {"lustre": {"maintenance": "Bypass"}}}
+RIDE, BYPASS = pool(**api()), pool(**joined(api(), _BYPASS))
+WINDOWED = pool(**api(maintenanceWindow={"day": "Sunday", "hour": 2}))
+UNANNOUNCED = made(RIDE)
+ANNOUNCED = replace(UNANNOUNCED, window=Window("2026-12-06T02:00:00Z", "2026-12-06T03:00:00Z"))
+UPGRADING, SURPRISED = replace(ANNOUNCED, state="UPGRADING"), replace(UNANNOUNCED, state="UPGRADING")
+BEFORE, SOON, WITHIN, AFTER = (
+    f"2026-12-06T{time}Z" for time in ("01:00:00", "01:30:00", "02:10:00", "03:00:00")
+)
+
+
+def _window(start: str, end: str) -> Instance:
+    return replace(UNANNOUNCED, window=Window(start, end))
+
+
+def _look(of: KVCachePool, now: str, seen: LustreFacts | None) -> Maintenance:
+    return plan_maintenance(context(of, now=now, facts=replace(facts(), lustre=seen)))
 
 
 def test_a_pool_without_lustre_has_no_maintenance() -> None:
-    without = pool(tiers={"lustre": None})
-    assert plan_maintenance(without, observed(), BEFORE) == Part()
-    assert not bypassed(without, Part())
+    assert plan_maintenance(context(pool(tiers={"lustre": None}))) == Maintenance()
 
 
 @table(
-    "of, now, instance, told, said",
+    "of, now, instance, reason, words",
     {
         "what is announced is told with what it does": (
             RIDE,
             BEFORE,
             ANNOUNCED,
-            ("True", "Scheduled"),
+            "Scheduled",
             "from 2026-12-06 02:00 UTC to 2026-12-06 03:00 UTC: reads and writes hang for 2 to 25 minutes and go on",
         ),
-        "who rides stays until the window": (
-            RIDE,
-            SOON,
-            ANNOUNCED,
-            ("True", "Scheduled"),
-            "hang for 2 to 25 minutes",
-        ),
+        "who rides stays until the window": (RIDE, SOON, ANNOUNCED, "Scheduled", "hang for 2 to 25 minutes"),
         "who will leave knows when": (
             BYPASS,
             BEFORE,
             ANNOUNCED,
-            ("True", "Scheduled"),
+            "Scheduled",
             "engines are rolled from 2026-12-06 01:30 UTC on to run without the shared tier, and back after it",
         ),
         "inside the window it may go on": (
             RIDE,
             WITHIN,
             ANNOUNCED,
-            ("True", "InProgress"),
+            "InProgress",
             "is in progress (from 2026-12-06 02:00 UTC to 2026-12-06 03:00 UTC): engines keep the tier",
         ),
-        "it goes on while the instance says so": (
-            RIDE,
-            BEFORE,
-            UPGRADING,
-            ("True", "InProgress"),
-            "in progress",
-        ),
-        "it goes on after the window": (
-            RIDE,
-            AFTER,
-            UPGRADING,
-            ("True", "InProgress"),
-            "is in progress: engines",
-        ),
+        "it goes on while the instance says so": (RIDE, BEFORE, UPGRADING, "InProgress", "in progress (from"),
+        "it goes on after the window": (RIDE, AFTER, UPGRADING, "InProgress", "is in progress: engines"),
         "it goes on without an announcement": (
             RIDE,
             BEFORE,
-            replace(INSTANCE, state="UPGRADING"),
-            ("True", "InProgress"),
-            "is in progress: engines keep the tier",
+            SURPRISED,
+            "InProgress",
+            "engines keep the tier",
         ),
         "engines stay when it comes without an announcement": (
             BYPASS,
             BEFORE,
-            replace(INSTANCE, state="UPGRADING"),
-            ("True", "InProgress"),
-            "engines keep the tier",
+            SURPRISED,
+            "InProgress",
+            "is in progress: engines keep the tier",
         ),
         "engines stay while the instance is repaired": (
             BYPASS,
             BEFORE,
-            replace(INSTANCE, state="REPAIRING"),
-            ("True", "InProgress"),
+            replace(UNANNOUNCED, state="REPAIRING"),
+            "InProgress",
             "Google repairs instance",
         ),
-        "a window that has passed is over": (
-            RIDE,
-            AFTER,
-            ANNOUNCED,
-            ("False", "NoneScheduled"),
-            "is announced",
-        ),
+        "a window that has passed is over": (RIDE, AFTER, ANNOUNCED, "NoneScheduled", "is announced"),
         "nothing is announced": (
             RIDE,
             BEFORE,
-            INSTANCE,
-            ("False", "NoneScheduled"),
+            UNANNOUNCED,
+            "NoneScheduled",
             "that have a maintenance window",
         ),
-        "an instance that is not there yet": (
-            RIDE,
+        "nothing is announced where there is a window": (
+            WINDOWED,
             BEFORE,
-            None,
-            ("False", "NoneScheduled"),
-            "no instance yet",
+            UNANNOUNCED,
+            "NoneScheduled",
+            "is announced",
         ),
+        "an instance that is not there yet": (RIDE, BEFORE, None, "NoneScheduled", "no instance yet"),
         "a window without an end lasts an hour": (
             RIDE,
             BEFORE,
-            replace(INSTANCE, window=Window("2026-12-06T02:00:00Z", "")),
-            ("True", "Scheduled"),
+            _window("2026-12-06T02:00:00Z", ""),
+            "Scheduled",
             "to 2026-12-06 03:00 UTC",
         ),
     },
 )
-def test_the_condition(
-    of: KVCachePool, now: str, instance: Instance | None, told: tuple[str, str], said: str
-) -> None:
-    watch = Watch(of)
-    assert watch.at(now, instance) == told
-    assert said in watch.condition.message
-    assert not watch.away
+def test_the_condition(of: KVCachePool, now: str, instance: Instance | None, reason: str, words: str) -> None:
+    found = _look(of, now, LustreFacts(instance))
+    status = "False" if reason == "NoneScheduled" else "True"
+    assert_verdict(found.part.conditions[0], "MaintenanceScheduled", status, reason, words)
+    assert not found.bypass
 
 
 @table(
@@ -137,42 +129,33 @@ def test_the_condition(
         "a tier that nobody knows": (2000, 10_000_000, False),
     },
 )
-def test_extreme_sizes_are_warned_of_longer_downtimes(throughput: int, gib: int, warned: bool) -> None:
+@pytest.mark.parametrize("of", [RIDE, BYPASS], ids=["ride", "bypass"])
+def test_extreme_sizes_are_warned_of_longer_downtimes(
+    of: KVCachePool, throughput: int, gib: int, warned: bool
+) -> None:
     instance = replace(ANNOUNCED, throughput=throughput, capacity=gib << 30)
-    for of in (RIDE, BYPASS):
-        watch = Watch(of)
-        watch.at(BEFORE, instance)
-        assert ("for up to 4 hours" in watch.condition.message) == warned
+    (condition,) = _look(of, BEFORE, LustreFacts(instance)).part.conditions
+    assert ("for up to 4 hours" in condition.message) == warned
 
 
 @table(
-    "error, seen, said",
+    "seen, words",
     {
-        "why the API does not tell": ("grant roles/lustre.viewer", True, "grant roles/lustre.viewer"),
-        "an instance that is not known": (None, False, "sooner with spec.cluster"),
+        "why the API says nothing": (
+            LustreFacts(error="grant roles/lustre.viewer"),
+            "grant roles/lustre.viewer",
+        ),
+        "an instance that is not known": (None, "sooner with spec.cluster"),
     },
 )
-def test_what_cannot_be_seen_is_unknown(error: str | None, seen: bool, said: str) -> None:
-    lustre = LustreFacts(None, error) if seen else None
-    (condition,) = plan_maintenance(
-        BYPASS, observed(facts=replace(facts(), lustre=lustre)), BEFORE
-    ).conditions
-    assert condition.status == "Unknown"
-    assert said in condition.message
-
-
-def test_an_announcement_is_an_event_once_and_once_more_when_it_changes() -> None:
-    watch = Watch(RIDE)
-    watch.at(BEFORE, INSTANCE)
-    watch.at(BEFORE)
-    watch.at(SOON)
-    assert watch.events == [PoolEvent("Normal", "MaintenanceScheduled", watch.condition.message)]
-    watch.at(SOON, replace(INSTANCE, window=Window("2026-12-06T04:00:00Z", "2026-12-06T05:00:00Z")))
-    assert watch.told == ["MaintenanceScheduled"] * 2
+def test_what_cannot_be_seen_is_unknown(seen: LustreFacts | None, words: str) -> None:
+    reason = "LustreAPIUnavailable" if seen else "InstanceUnknown"
+    (condition,) = _look(BYPASS, BEFORE, seen).part.conditions
+    assert_verdict(condition, "MaintenanceScheduled", "Unknown", reason, words)
 
 
 @table(
-    "of, now, wanted",
+    "of, now, again",
     {
         "until engines leave": (BYPASS, BEFORE, 1800),
         "until the window begins": (RIDE, SOON, 1800),
@@ -180,13 +163,165 @@ def test_an_announcement_is_an_event_once_and_once_more_when_it_changes() -> Non
         "nothing to wait for": (RIDE, AFTER, None),
     },
 )
-def test_when_to_look_again(of: KVCachePool, now: str, wanted: float | None) -> None:
-    watch = Watch(of)
-    watch.at(now)
-    assert watch.part.again == wanted
+def test_when_to_look_again(of: KVCachePool, now: str, again: float | None) -> None:
+    assert _look(of, now, LustreFacts(ANNOUNCED)).part.again == again
 
 
-def test_a_status_from_before_says_nothing_about_engines() -> None:
-    watch = Watch(BYPASS)
-    watch.write(unknown("MaintenanceScheduled", Reason.LUSTRE_API_UNAVAILABLE, "no answer"), BEFORE)
-    assert watch.at(BEFORE) == ("True", "Scheduled")
+@table(
+    "now, instance, bypass",
+    {
+        "early in the window it is worth it": ("2026-12-06T02:29:59Z", ANNOUNCED, True),
+        "late in the window it is not": ("2026-12-06T02:30:00Z", ANNOUNCED, False),
+        "a short window is left until it begins": (
+            "2026-12-06T01:59:59Z",
+            _window("2026-12-06T02:00:00Z", "2026-12-06T02:20:00Z"),
+            True,
+        ),
+        "but not later": (
+            "2026-12-06T02:00:00Z",
+            _window("2026-12-06T02:00:00Z", "2026-12-06T02:20:00Z"),
+            False,
+        ),
+    },
+)
+def test_an_operator_that_comes_late(now: str, instance: Instance, bypass: bool) -> None:
+    assert _look(BYPASS, now, LustreFacts(instance)).bypass is bypass
+
+
+class Watch(Simulation):
+    """A pool with an instance whose maintenance is announced."""
+
+    def __init__(self, of: KVCachePool = BYPASS) -> None:
+        super().__init__(of, ANNOUNCED)
+
+    def seen(self, now: str, instance: Instance | None = ANNOUNCED, error: str | None = None) -> bool:
+        """Look at the instance; whether engines are away then."""
+        self.instance, self.error = instance, error
+        self.at(now)
+        return self.verdict("MaintenanceScheduled") == ("True", "Bypassed")
+
+    def told(self) -> list[str]:
+        """Events of maintenance so far."""
+        ours = ("MaintenanceScheduled", "TierBypassed", "TierResumed")
+        return [reason for reason in self.reasons() if reason in ours]
+
+
+def test_engines_leave_before_the_window_and_come_back_after_it() -> None:
+    watch = Watch()
+    looks = (
+        (BEFORE, ANNOUNCED, False),
+        ("2026-12-06T01:29:59Z", ANNOUNCED, False),
+        (SOON, ANNOUNCED, True),
+        ("2026-12-06T02:00:00Z", ANNOUNCED, True),
+        (WITHIN, UPGRADING, True),
+        ("2026-12-06T02:20:00Z", ANNOUNCED, True),
+        (AFTER, UPGRADING, True),
+        ("2026-12-06T03:10:00Z", replace(UNANNOUNCED, state="REPAIRING"), True),
+        ("2026-12-06T03:20:00Z", UNANNOUNCED, False),
+        ("2026-12-06T03:25:00Z", UNANNOUNCED, False),
+    )
+    for now, instance, away in looks:
+        assert watch.seen(now, instance) == away, now
+    assert watch.told() == ["MaintenanceScheduled", "TierBypassed", "TierResumed"]
+
+
+def test_nothing_is_written_while_engines_are_away() -> None:
+    watch = Watch()
+    watch.seen(SOON)
+    before = watch.condition("MaintenanceScheduled")
+    assert "because of maintenance" in before.message
+    for now, instance in (
+        ("2026-12-06T02:00:00Z", ANNOUNCED),
+        (WITHIN, UPGRADING),
+        ("2026-12-06T02:59:00Z", ANNOUNCED),
+    ):
+        watch.seen(now, instance)
+        assert watch.condition("MaintenanceScheduled") == before
+
+
+@table(
+    "instance, away, told",
+    {
+        "a window that is called off": (UNANNOUNCED, False, ["TierResumed"]),
+        "a window that is put off for a week, which is announced again": (
+            _window("2026-12-13T02:00:00Z", "2026-12-13T03:00:00Z"),
+            False,
+            ["TierResumed", "MaintenanceScheduled"],
+        ),
+        "a window that moves a little": (_window("2026-12-06T02:30:00Z", "2026-12-06T03:30:00Z"), True, []),
+        "a window that is gone because the work has begun": (
+            replace(UNANNOUNCED, state="UPGRADING"),
+            True,
+            [],
+        ),
+        "an instance that is gone": (None, True, []),
+    },
+)
+def test_after_engines_have_left(instance: Instance | None, away: bool, told: list[str]) -> None:
+    watch = Watch()
+    watch.seen(SOON)
+    assert watch.seen("2026-12-06T01:40:00Z", instance) == away
+    assert watch.seen("2026-12-06T01:45:00Z", instance) == away
+    assert watch.told() == ["TierBypassed", *told]
+
+
+def test_an_outage_changes_nothing_for_the_engines() -> None:
+    watch = Watch()
+    watch.seen(BEFORE)
+    assert not watch.seen("2026-12-06T01:10:00Z", None, "no answer")
+    assert watch.verdict("MaintenanceScheduled") == ("Unknown", "LustreAPIUnavailable")
+    assert not watch.seen("2026-12-06T01:20:00Z"), "an outage says nothing about engines"
+    assert watch.seen(SOON)
+    for now in (WITHIN, "2026-12-06T05:00:00Z", "2026-12-07T05:00:00Z"):
+        assert watch.seen(now, None, "no answer")
+        assert watch.condition("MaintenanceScheduled").message.endswith("cannot be told: no answer")
+    assert not watch.seen("2026-12-07T05:10:00Z", UNANNOUNCED)
+    assert watch.told().count("TierBypassed") == watch.told().count("TierResumed") == 1
+
+
+@table(
+    "times",
+    {
+        "at the beginning": (SOON, "2026-12-06T01:29:55Z", SOON),
+        "at the end": ("2026-12-06T02:59:59Z", AFTER, "2026-12-06T02:59:58Z"),
+    },
+)
+def test_clocks_that_differ_a_little_roll_nobody_twice(times: tuple[str, ...]) -> None:
+    watch = Watch()
+    for now in (SOON, *times):
+        watch.seen(now)
+    assert watch.told() in (["TierBypassed"], ["TierBypassed", "TierResumed"])
+
+
+def test_who_decides_to_ride_comes_back_at_once() -> None:
+    watch = Watch()
+    watch.seen(SOON)
+    watch.edit(tiers={"lustre": {"maintenance": "Ride"}})
+    assert not watch.seen(WITHIN)
+    assert watch.told()[-1] == "TierResumed"
+
+
+@table("changes", {"a Required pool": {}, "an Opportunistic pool": {"mode": "Opportunistic"}})
+def test_who_rides_never_leaves(changes: dict[str, Any]) -> None:
+    watch = Watch(pool(**joined(api(), changes)))
+    for now, instance in ((BEFORE, ANNOUNCED), (SOON, ANNOUNCED), (WITHIN, UPGRADING), (AFTER, ANNOUNCED)):
+        assert not watch.seen(now, instance)
+    assert watch.told() == ["MaintenanceScheduled"]
+
+
+@pytest.mark.parametrize("state", ["UPDATING", "ACTIVE"])
+def test_growth_after_the_window_keeps_nobody_away(state: str) -> None:
+    watch = Watch()
+    watch.seen(SOON)
+    assert not watch.seen(AFTER, replace(ANNOUNCED, state=state))
+
+
+def test_an_announcement_is_an_event_once_and_once_more_when_it_changes() -> None:
+    watch = Watch(RIDE)
+    watch.seen(BEFORE, UNANNOUNCED)
+    watch.seen(BEFORE)
+    watch.seen(SOON)
+    said = watch.condition("MaintenanceScheduled").message
+    assert watch.events[-1] == PoolEvent("Normal", "MaintenanceScheduled", said)
+    watch.seen(SOON, _window("2026-12-06T04:00:00Z", "2026-12-06T05:00:00Z"))
+    assert watch.told() == ["MaintenanceScheduled"] * 2
