@@ -1,6 +1,6 @@
 """Validation rules that stand once and are enforced twice: by the API server (CEL) and offline (Python).
 
-`tests/integration/test_rules.py` sends one table of examples through both and compares the verdicts.
+One table of examples goes through both (`tests/unit/api/examples.py`).
 """
 
 from collections.abc import Callable

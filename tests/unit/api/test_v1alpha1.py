@@ -1,0 +1,73 @@
+"""What follows from the fields of a pool."""
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from kvtier.api.v1alpha1 import ServedModel
+from kvtier.api.v1alpha1.engine import Engine
+from kvtier.api.v1alpha1.tiers import CloudStorageTier
+from kvtier.plan.lustre.copies import following, problem
+from unit.builders import NOW, model
+from unit.tables import table
+
+
+@table(
+    "image, version",
+    {
+        "a release": ("vllm/vllm-openai:v0.33.0", "0.33"),
+        "a release without v": ("vllm/vllm-openai:0.33.1", "0.33"),
+        "a minor version": ("mirror.example:5000/vllm:0.33", "0.33"),
+        "a longer number is another version": ("vllm/vllm-openai:v0.331", None),
+        "the release before": ("vllm/vllm-openai:v0.32.0", "0.32"),
+        "an older release is not supported": ("vllm/vllm-openai:v0.31.0", None),
+        "a dot is a dot": ("vllm/vllm-openai:v0x33", None),
+        "latest tells nothing": ("vllm/vllm-openai:latest", None),
+        "a digest tells nothing": ("vllm/vllm-openai@sha256:" + "0" * 64, None),
+        "a port is not a tag": ("mirror.example:5000/vllm", None),
+    },
+)
+def test_an_image_tells_its_version_by_its_tag(image: str, version: str | None) -> None:
+    engine = Engine.model_validate({"image": image, "version": "0.32"})
+    assert engine.tag_version() == version
+    assert engine.supported_version() == "0.32", "an explicit version wins"
+
+
+@table(
+    "changes, replicas",
+    {
+        "one Pod when nothing is said": ({}, 1),
+        "as many as are asked for": ({"replicas": 3}, 3),
+        "none when none are asked for": ({"replicas": 0}, 0),
+        "whatever the autoscaler sets": ({"autoscaling": {}}, None),
+    },
+)
+def test_wanted_replicas(changes: dict[str, object], replicas: int | None) -> None:
+    assert ServedModel.model_validate(model(**changes)).wanted_replicas() == replicas
+
+
+def _field(low: int, high: int, names: str = "") -> st.SearchStrategy[str]:
+    """One field of a cron expression: values, ranges and steps."""
+    value = st.integers(low, high)
+    several = st.tuples(value, value).map(lambda pair: f"{min(pair)}-{max(pair)}")
+    some = st.one_of(
+        st.just("*"), value.map(str), several, *([st.sampled_from(names.split())] if names else [])
+    )
+    stepped = st.tuples(some, st.integers(1, 59)).map(lambda pair: f"{pair[0]}/{pair[1]}")
+    return st.lists(st.one_of(some, stepped), min_size=1, max_size=3).map(",".join)
+
+
+FIELDS = (
+    _field(0, 59),
+    _field(0, 23),
+    _field(1, 28),
+    _field(1, 12, "JAN FEB MAR APR MAY JUN JUL AUG SEP OCT NOV DEC"),
+    _field(0, 7, "SUN MON TUE WED THU FRI SAT"),
+)
+
+
+@given(st.tuples(*FIELDS).map(" ".join).filter(lambda text: len(text) <= 64))
+def test_a_schedule_that_is_taken_can_be_read(schedule: str) -> None:
+    tier = CloudStorageTier.model_validate({"uri": "gs://bucket/chat/", "exportSchedule": schedule})
+    assert tier.export_schedule == schedule
+    assert problem(schedule, NOW) == ""
+    assert following(schedule, NOW) > NOW
