@@ -24,9 +24,9 @@ from kvtier.plan.teardown import plan_teardown
 
 def plan(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) -> Plan:
     """What to do about `pool` as the world is; `now` is the RFC 3339 time for conditions that change."""
-    if pool.deleting:
-        return plan_teardown(pool, observed, now)
     context = build(pool, observed, now, pace)
+    if pool.deleting:
+        return plan_teardown(context, observed)
     checks = run(context)
     nodes = plan_nodes(pool, observed, checks)
     usable = nodes_usable(nodes)

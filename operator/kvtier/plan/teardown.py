@@ -1,156 +1,148 @@
-"""How long a teardown is tried for."""
+"""The teardown of a deleted pool, step by step, and for how long it is tried."""
 
-from dataclasses import dataclass, field, replace
-from datetime import datetime, timedelta
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import timedelta
 
-from kvtier.api.conditions import DELETING, READY, false, stamp, true
+from kvtier.api.conditions import DELETING, READY, false, find, stamp, true
+from kvtier.api.kinds import CHILD_KINDS, Stage
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus, TierStatus
-from kvtier.context import build
+from kvtier.api.times import parse
+from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
+from kvtier.context import Context
+from kvtier.facts.children import Children
 from kvtier.facts.model import Observed
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.cloud_storage import last_export
-from kvtier.plan.lustre.delete import claim_text, driven, may_exist, remove, volume_text
+from kvtier.plan.lustre.delete import (
+    Step,
+    claim_text,
+    delete_tier,
+    driver_volumes,
+    own_instance,
+    volume_text,
+)
 from kvtier.plan.lustre.provisioning import under_way
-from kvtier.plan.model import Part, Plan, to_delete
+from kvtier.plan.model import Part, Plan, references
 
 _PATIENCE = timedelta(minutes=30)
-_MAKING = timedelta(hours=2)
+_CREATION = timedelta(hours=2)
 """No instance takes longer than that to be made (the Terraform provider waits as long)."""
 
 
-def over(pool: KVCachePool, observed: Observed, now: str) -> bool:
-    """Whether nothing has got on for 30 minutes since the teardown began, as the condition Deleting tells.
-
-    Time in which no operator ran does not count. A deletion that is tried again and again is no progress.
-    """
-    told = next((c.last_transition_time for c in pool.status.conditions if c.type == DELETING), None)
-    if told is None:
-        return False
-    began = datetime.fromisoformat(told)
-    ends = [_time(one.progress_time) for one in pool.status.operations if one.kind != "Delete"]
-    made = [min(time, began + _MAKING) for time in _signs(observed, now)]
-    latest = max([began, *(time for time in (*ends, *made) if time)])
-    return datetime.fromisoformat(now) - latest > _PATIENCE
-
-
-def _signs(observed: Observed, now: str) -> list[datetime]:
-    """When an instance was last seen being made: by the driver's Events, or in the Lustre API now."""
-    lustre = observed.facts.lustre
-    creating = lustre is not None and lustre.instance is not None and lustre.instance.state == "CREATING"
-    heard = [_time(event.last) for event in observed.claim_events[:1]]
-    return [time for time in heard if time] + ([datetime.fromisoformat(now)] if creating else [])
-
-
-def _time(text: str | None) -> datetime | None:
-    return datetime.fromisoformat(text) if text else None
-
-
-_ENGINES = ("Deployment", "Service", "Job")
-_CLUSTER_WIDE = ("StorageClass", "ComputeClass")
-_STORAGE = ("PersistentVolumeClaim", "PersistentVolume")
-_POLL_SECONDS = 15.0
-
-
-@dataclass(frozen=True)
-class _Step:
-    """What to do now, and what is waited for, if anything. `events` are told when the pool is let go."""
-
-    part: Part = field(default_factory=Part)
-    waits: tuple[str, ...] = ()
-    events: tuple[PoolEvent, ...] = ()
-
-
-def plan_teardown(pool: KVCachePool, observed: Observed, now: str) -> Plan:
+def plan_teardown(context: Context, observed: Observed) -> Plan:
     """The next step of the teardown; the pool is let go when nothing that must go is left.
 
     Case 1: engines and Jobs are there -> delete them, wait until they are gone.
     Case 2: Delete, and data is to be exported first -> wait for that; if it fails, all data is kept.
-    Case 3: Delete -> claim, volume and instance go, see `remove`. An existing instance is never deleted.
+    Case 3: Delete -> claim, volume and instance go, see `delete_tier`. An existing instance is never deleted.
     Case 4: Retain -> all three stay, but for a claim that never got a volume.
     Case 5: cluster-wide objects are there -> delete them, wait.
     Case 6: nothing is left -> release the finalizer, and say what was kept although it was to go.
-    Case 7: nothing has got on for 30 minutes -> release it all the same, and say what is left.
+    Case 7: there has been no progress for 30 minutes -> release it all the same, and say what is left.
     """
-    engines, data = _objects(observed, _ENGINES), _data(pool, observed, now)
-    step = engines if engines.waits else data if data.waits else _objects(observed, _CLUSTER_WIDE)
-    if not step.waits:
-        return Plan(finalizer=False, events=data.events)
-    if over(pool, observed, now):
-        return Plan(finalizer=False, events=(_gave_up(pool, observed, now),))
-    told = step.part if step is engines else data.part
+    engines = _delete_stage(context.children, "engines")
+    if engines.waits:
+        return _wait(context, engines, reported=Part())
+    data = _data(context, observed)
+    if data.waits:
+        return _wait(context, data, reported=data.part)
+    cluster = _delete_stage(context.children, "cluster")
+    if cluster.waits:
+        return _wait(context, cluster, reported=data.part)
+    return Plan(finalizer=False, events=data.events)
+
+
+def _delete_stage(children: Children, stage: Stage) -> Step:
+    left = children.of(_kinds(stage))
+    return Step(Part(deletes=references(left)), tuple(f"{one.kind} {one.name}" for one in left))
+
+
+def _kinds(*stages: Stage) -> frozenset[str]:
+    return frozenset(one.kind for one in CHILD_KINDS if one.stage in stages)
+
+
+def _data(context: Context, observed: Observed) -> Step:
+    """The next step for claim, volume and instance."""
+    if context.pool.spec.deletion_policy == "Retain":
+        return _retain(context)
+    export = last_export(context.pool, observed, context.now)
+    if export.waits:
+        return Step(export.part, (export.waits,))
+    if export.failed:
+        kept = f"{export.failed}. Kept: {_left(context, 'data')}; delete them by hand once the data may go"
+        return Step(export.part, events=(PoolEvent("Warning", "DataKept", kept),))
+    step = delete_tier(context)
+    # That the data has arrived must outlive the instance, which is asked no more once it goes.
+    exported = (*export.part.operations, *step.part.operations)
+    return replace(step, part=replace(step.part, operations=exported))
+
+
+def _retain(context: Context) -> Step:
+    """A claim without a volume holds no data that could be retained."""
+    lustre, empty = context.lustre, [one for one in context.children.claims if not one.volume]
+    if empty:
+        making = under_way(lustre, context.now)
+        text = ", for which an instance is being made" if making else ""
+        waits = tuple(f"{claim_text(one.name, lustre.holders)}{text}" for one in empty)
+        return Step(Part(deletes=() if making else references(empty)), waits)
+    instance = None if lustre.volume else own_instance(lustre)
+    kept = f"deletionPolicy Retain keeps instance {instance}, which has no volume"
+    return Step(events=(PoolEvent("Warning", "InstanceKept", kept),) if instance else ())
+
+
+def _wait(context: Context, step: Step, reported: Part) -> Plan:
+    """Carry a step out and come back. `reported` has operations and conditions that the status remembers."""
+    if _is_stuck(context):
+        return Plan(finalizer=False, events=(_gave_up(context),))
     return Plan(
         applies=step.part.applies,
         deletes=step.part.deletes,
-        status=_status(pool, step.waits, told, now),
-        requeue_after=_POLL_SECONDS,
+        status=_status(context, step.waits, reported),
+        requeue_after=context.pace.moving,
         calls=step.part.calls,
     )
 
 
-def _objects(observed: Observed, kinds: tuple[str, ...]) -> _Step:
-    left = {key: obj for key, obj in sorted(observed.children.items()) if key[0] in kinds}
-    return _Step(Part(deletes=to_delete(left)), tuple(f"{kind} {name}" for kind, name in left))
+def _is_stuck(context: Context) -> bool:
+    """Whether there has been no progress for 30 minutes since the teardown began, as the condition Deleting says.
+
+    Time in which no operator ran does not count. A deletion that is tried again and again is no progress, and an
+    instance that is being made is only for as long as that may take.
+    """
+    deleting = find(context.pool.status.conditions, DELETING)
+    if deleting is None or deleting.last_transition_time is None:
+        return False
+    began, lustre = parse(deleting.last_transition_time), context.lustre
+    ended = [one.progress_time for kind, one in lustre.operations.recorded.items() if kind != "Delete"]
+    created = [event.last for event in lustre.claim_events[:1]]
+    if lustre.instance and lustre.instance.state == "CREATING":
+        created.append(context.now)
+    progress = [*map(parse, ended), *(min(parse(time), began + _CREATION) for time in created)]
+    return parse(context.now) - max([began, *progress]) > _PATIENCE
 
 
-def _data(pool: KVCachePool, observed: Observed, now: str) -> _Step:
-    if pool.spec.deletion_policy == "Retain":
-        return _abandoned(pool, observed, now)
-    export = last_export(pool, observed, now)
-    if export.waits:
-        return _Step(export.part, (export.waits,))
-    if export.failed:
-        return _Step(export.part, events=(_kept(pool, observed, export.failed, now),))
-    removal = remove(pool, observed, now)
-    events = tuple(
-        PoolEvent("Warning", "DataKept", f"{one}, stays: delete it by hand") for one in removal.keeps
-    )
-    # That the data has arrived must outlive the instance, which is asked no more once it goes.
-    done = (*export.part.operations, *removal.part.operations)
-    return _Step(replace(removal.part, operations=done), removal.waits, events)
+def _gave_up(context: Context) -> PoolEvent:
+    stages: tuple[Stage, ...] = ("engines", "data", "cluster")
+    if context.pool.spec.deletion_policy == "Retain":
+        stages = ("engines", "cluster")
+    left = _left(context, *stages)
+    message = f"the pool is released although {left} did not go: delete by hand"
+    return PoolEvent("Warning", "TeardownGaveUp", message)
 
 
-def _abandoned(pool: KVCachePool, observed: Observed, now: str) -> _Step:
-    """Under Retain: a claim without a volume holds no data that could be retained."""
-    claims = {key: obj for key, obj in observed.children.items() if key[0] == "PersistentVolumeClaim"}
-    empty = {key: obj for key, obj in claims.items() if not obj["spec"].get("volumeName")}
-    making = bool(empty) and under_way(build(pool, observed, now).lustre, now)
-    deletes = () if making else to_delete(empty)
-    text = ", for which an instance is being made" if making else ""
-    waits = tuple(f"{claim_text(name, observed)}{text}" for _, name in sorted(empty))
-    unnamed = not any(kind == "PersistentVolume" for kind, _ in observed.children)
-    name = may_exist(pool, observed, now) if unnamed else None
-    notice = PoolEvent(
-        "Warning", "InstanceKept", f"deletionPolicy Retain keeps instance {name}, which has no volume"
-    )
-    return _Step(Part(deletes=deletes), waits, (notice,) if name else ())
+def _left(context: Context, *stages: Stage) -> str:
+    """All that is there of these stages, with the instances behind it."""
+    lustre = context.lustre
+    left = [f"{one.kind} {one.name}" for one in context.children.of(_kinds(*stages))]
+    if "data" in stages:
+        left += [volume_text(one) for one in driver_volumes(lustre)]
+        left += [f"instance {name}" for name in [own_instance(lustre)] if name]
+    return ", ".join(left)
 
 
-def _kept(pool: KVCachePool, observed: Observed, why: str, now: str) -> PoolEvent:
-    names = ", ".join(_left(pool, observed, _STORAGE, now))
-    return PoolEvent("Warning", "DataKept", f"{why}. Kept: {names}; delete them by hand once the data may go")
-
-
-def _gave_up(pool: KVCachePool, observed: Observed, now: str) -> PoolEvent:
-    data = _STORAGE if pool.spec.deletion_policy == "Delete" else ()
-    names = ", ".join(_left(pool, observed, (*_ENGINES, *data, *_CLUSTER_WIDE), now))
-    return PoolEvent(
-        "Warning", "TeardownGaveUp", f"the pool is released although {names} did not go: delete by hand"
-    )
-
-
-def _left(pool: KVCachePool, observed: Observed, kinds: tuple[str, ...], now: str) -> list[str]:
-    """All that is there of these kinds, with the instances behind it."""
-    left = [f"{kind} {name}" for kind, name in sorted(observed.children) if kind in kinds]
-    if "PersistentVolume" in kinds:
-        left += [volume_text(one) for one in driven(pool, observed)]
-        instance = may_exist(pool, observed, now)
-        left += [f"instance {instance}"] if instance else []
-    return left
-
-
-def _status(pool: KVCachePool, waits: tuple[str, ...], told: Part, now: str) -> PoolStatus:
-    """`told` has the operations and conditions that the status remembers."""
+def _status(context: Context, waits: Iterable[str], reported: Part) -> PoolStatus:
+    pool = context.pool
     conditions = [
         false(READY, Reason.DELETING, f"waiting for {', '.join(waits)} to go"),
         true(
@@ -158,25 +150,21 @@ def _status(pool: KVCachePool, waits: tuple[str, ...], told: Part, now: str) -> 
             Reason.TEARDOWN_STARTED,
             "the pool is released when all is gone, or when nothing has got on for 30 minutes",
         ),
-        *told.conditions,
+        *reported.conditions,
     ]
+    # The latest of each kind, in a fixed order.
+    operations = {one.kind: one for one in (*pool.status.operations, *reported.operations)}
     return pool.status.model_copy(
         update={
             "observed_generation": pool.generation,
             "phase": "Deleting",
-            "conditions": stamp(conditions, pool.status.conditions, pool.generation, now),
-            "tiers": [_retained(tier, pool) for tier in pool.status.tiers],
-            "operations": _operations(pool, told.operations),
+            "conditions": stamp(conditions, pool.status.conditions, pool.generation, context.now),
+            "tiers": [_tier(tier, pool) for tier in pool.status.tiers],
+            "operations": list(operations.values()),
         }
     )
 
 
-def _operations(pool: KVCachePool, fresh: tuple[OperationStatus, ...]) -> list[OperationStatus]:
-    """The latest of each kind, in a fixed order."""
-    latest = {one.kind: one for one in (*pool.status.operations, *fresh)}
-    return list(latest.values())
-
-
-def _retained(tier: TierStatus, pool: KVCachePool) -> TierStatus:
+def _tier(tier: TierStatus, pool: KVCachePool) -> TierStatus:
     kept = tier.name == "lustre" and pool.spec.deletion_policy == "Retain"
     return tier.model_copy(update={"phase": "Retained"}) if kept else tier

@@ -5,13 +5,13 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import OperationStatus
 from kvtier.facts.model import Event, Observed
-from kvtier.plan.teardown import over
-from unit.builders import deleted, facts, observed, pool
+from kvtier.plan.plan import plan
+from unit.builders import deleted, facts, live, manifest, observed, pool
 from unit.instances import api, instance
 from unit.tables import table
 
-NEVER = observed()
-CREATING = replace(observed(), facts=replace(facts(), lustre=instance(state="CREATING")))
+NEVER = observed(live(manifest(pool(), "ComputeClass")))
+CREATING = replace(NEVER, facts=replace(facts(), lustre=instance(state="CREATING")))
 
 
 def _operation(kind: str, progress: str, **fields: Any) -> OperationStatus:
@@ -21,7 +21,7 @@ def _operation(kind: str, progress: str, **fields: Any) -> OperationStatus:
 
 def _heard(last: str) -> Observed:
     news = Event("PersistentVolumeClaim", "claim", "ProvisioningFailed", "CREATING", last=last)
-    return replace(observed(), claim_events=(news,))
+    return replace(NEVER, claim_events=(news,))
 
 
 @table(
@@ -58,8 +58,8 @@ def test_patience(operations: list[OperationStatus], seen: Observed, now: str, o
     status = {"conditions": [began | {"lastTransitionTime": "2026-11-29T12:00:00Z"}]}
     of = deleted(status=status, **api())
     of = of.model_copy(update={"status": of.status.model_copy(update={"operations": operations})})
-    assert over(of, seen, f"2026-11-29T{now}Z") is over_
+    assert plan(of, seen, f"2026-11-29T{now}Z").finalizer is not over_
 
 
 def test_a_teardown_that_has_not_begun_is_not_over() -> None:
-    assert not over(pool(), NEVER, "2030-01-01T00:00:00Z")
+    assert plan(deleted(), NEVER, "2030-01-01T00:00:00Z").finalizer

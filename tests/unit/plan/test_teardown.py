@@ -5,7 +5,7 @@ from typing import Any
 from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.plan.model import Plan, Ref
-from kvtier.plan.teardown import plan_teardown
+from kvtier.plan.plan import plan
 from unit.builders import NOW, claim, deleted, deployment, job, live, manifest, observed, pool, with_status
 from unit.tables import table
 
@@ -19,7 +19,7 @@ EVERYTHING = [ENGINE, SERVICE, CLAIM, CLASS, NODES]
 
 
 def _plan(of: Any, *children: Object, now: str = NOW) -> Plan:
-    return plan_teardown(of, observed(*children), now)
+    return plan(of, observed(*children), now)
 
 
 def _deletes(plan: Plan) -> list[str]:

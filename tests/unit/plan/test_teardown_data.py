@@ -11,6 +11,7 @@ from kvtier.plan import teardown
 from kvtier.plan.lustre.cloud_storage import LastExport
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Plan
+from kvtier.plan.plan import plan
 from unit.builders import NOW, checks, claim, deleted, facts, live, observed, pool
 from unit.instances import api, by_hand, existing
 from unit.plan.lustre.tiers import Tier, bound, made, unseen
@@ -234,7 +235,7 @@ KNOWN = deleted(status={"tiers": [{"name": "lustre", "phase": "Bound", "instance
 def _teardown(of: Any, *children: Any, volumes: tuple[Volume, ...] = (), **seen: Any) -> Plan:
     known = Volumes({one.name: one for one in volumes})
     world = replace(observed(*children, facts=replace(facts(), volumes=known)), **seen)
-    return teardown.plan_teardown(of, world, NOW)
+    return plan(of, world, NOW)
 
 
 @table(

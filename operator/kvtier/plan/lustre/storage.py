@@ -11,7 +11,7 @@ from kvtier.facts.model import Observed
 from kvtier.plan.children import claim_name
 from kvtier.plan.lustre import claims
 from kvtier.plan.lustre.csi import plan_csi
-from kvtier.plan.lustre.delete import plan_removed
+from kvtier.plan.lustre.delete import plan_tier_deletion
 from kvtier.plan.lustre.identity import volume_name
 from kvtier.plan.lustre.volume import plan_static
 from kvtier.plan.model import Checks, Part
@@ -58,7 +58,7 @@ def plan_storage(pool: KVCachePool, observed: Observed, checks: Checks, now: str
 def _plan(pool: KVCachePool, observed: Observed, checks: Checks, now: str) -> Part:
     lustre = pool.spec.tiers.lustre
     if lustre is None:
-        return plan_removed(pool, observed, now)
+        return plan_tier_deletion(build(pool, observed, now))
     if lustre.provisioner == "CSI":
         return plan_csi(build(pool, observed, now), lustre, checks)
     return plan_static(build(pool, observed, now), lustre, checks)

@@ -12,7 +12,7 @@ from kvtier.plan.lustre.identity import filesystem, instance_name
 from kvtier.plan.lustre.instance import create_body
 from kvtier.plan.lustre.storage import plan_storage
 from kvtier.plan.model import Call, Manifest, Part, Plan
-from kvtier.plan.teardown import plan_teardown
+from kvtier.plan.plan import plan as planned
 from unit.builders import NETWORK, NOW, checks, context, facts, live, merged, observed, pool, with_status
 from unit.instances import UNSEEN, api
 from unit.instances import instance as shared
@@ -72,7 +72,7 @@ class Tier:
     def leave(self, now: str = NOW) -> Plan:
         """The same for a pool that was deleted."""
         self.pool.metadata["deletionTimestamp"] = NOW
-        self.plan = plan_teardown(self.pool, self.world(), now)
+        self.plan = planned(self.pool, self.world(), now)
         self._carry_out(self.plan.applies, self.plan.deletes)
         self._call(self.plan.calls)
         if self.plan.status:
