@@ -8,12 +8,11 @@ from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Operation
 from kvtier.gcp import lustre
 from kvtier.gcp.errors import GoogleError
+from kvtier.pace import DEFAULT
 from kvtier.plan.lustre.operations import UNANSWERED
 from kvtier.plan.model import Call
 
 logger = logging.getLogger(__name__)
-
-_PATIENCE_SECONDS = 2.0
 
 
 class LustreCaller:
@@ -23,7 +22,7 @@ class LustreCaller:
     be it by a refusal. Another attempt takes another request id.
     """
 
-    def __init__(self, reader: LustreReader, patience: float = _PATIENCE_SECONDS) -> None:
+    def __init__(self, reader: LustreReader, patience: float = DEFAULT.patience) -> None:
         self._reader = reader
         self.patience = patience
         self._under_way: dict[str, asyncio.Task[None]] = {}
