@@ -4,11 +4,11 @@ import asyncio
 import logging
 from collections.abc import Sequence
 
+from kvtier.facts.asking import PATIENCE_SECONDS
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Operation
 from kvtier.gcp import lustre
 from kvtier.gcp.errors import GoogleError
-from kvtier.pace import DEFAULT
 from kvtier.plan.lustre.operations import UNANSWERED
 from kvtier.plan.model import Call
 
@@ -22,7 +22,7 @@ class LustreCaller:
     be it by a refusal. Another attempt takes another request id.
     """
 
-    def __init__(self, reader: LustreReader, patience: float = DEFAULT.patience) -> None:
+    def __init__(self, reader: LustreReader, patience: float = PATIENCE_SECONDS) -> None:
         self._reader = reader
         self.patience = patience
         self._under_way: dict[str, asyncio.Task[None]] = {}

@@ -46,7 +46,7 @@ class Reconciler:
         self._store = store
         self._observer = Observer(client, store, gke, lustre, pace)
         self._applier = Applier(client, store)
-        self._caller = LustreCaller(lustre, pace.patience)
+        self._caller = LustreCaller(lustre)
         self._pace = pace
         self.clock: Callable[[], str] = utc_now
 
