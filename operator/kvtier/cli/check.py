@@ -82,15 +82,17 @@ async def _check(pools: list[KVCachePool], kubeconfig: str | None, context: str 
     from kvtier import checks
     from kvtier.context import build
     from kvtier.control.reconciler import utc_now
-    from kvtier.facts import snapshot
-    from kvtier.facts.model import Observed
+    from kvtier.facts.collector import Collector, list_all
+    from kvtier.facts.gke import GKEReader
+    from kvtier.facts.lustre_api import LustreReader
     from kvtier.kube.aio import AioClient, connect
 
     api = await connect(kubeconfig, context)
     try:
-        now = utc_now()
-        found = await snapshot.read(AioClient(api), pools)
-        contexts = [build(pool, Observed(facts), now) for pool, facts in found]
+        client, now = AioClient(api), utc_now()
+        snapshot = await list_all(client, pools)
+        collector = Collector(client, snapshot, GKEReader(), LustreReader(patience=None))
+        contexts = [build(pool, await collector.collect(pool, now), now) for pool in snapshot.pools]
         return [_Checked(context, list(checks.run(context).values())) for context in contexts]
     finally:
         await api.close()

@@ -15,8 +15,8 @@ from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
 from kvtier.control import event_recorder
 from kvtier.control.applier import Applier
 from kvtier.control.lustre_calls import LustreCaller
-from kvtier.control.observer import Observer
 from kvtier.control.store import Store
+from kvtier.facts.collector import Collector
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
@@ -44,7 +44,7 @@ class Reconciler:
     ) -> None:
         self._client = client
         self._store = store
-        self._observer = Observer(client, store, gke, lustre, pace)
+        self._collector = Collector(client, store, gke, lustre, pace)
         self._applier = Applier(client, store)
         self._caller = LustreCaller(lustre)
         self._pace = pace
@@ -67,11 +67,12 @@ class Reconciler:
 
     async def _reconcile(self, pool: KVCachePool, raw: Object) -> float | None:
         now = self.clock()
-        observed = await self._observer.observe(pool, now)
+        key = PoolKey(pool.namespace, pool.name)
+        observed = await self._collector.collect(pool, now)
         wanted = plan(pool, observed, now, self._pace)
         if wanted.finalizer:
             await self._hold(pool, raw)
-        refused = await self._applier.carry_out(wanted, pool.namespace, observed.children)
+        refused = await self._applier.carry_out(wanted, pool.namespace, self._store.objects(key))
         called = await self._caller.carry_out(wanted.calls)
         after = await self._replan(pool, observed, wanted, called, now)
         if after.status is not None:
@@ -91,9 +92,9 @@ class Reconciler:
     ) -> Plan:
         """The plan after the effects: their answers are known here, so their events will bring nothing new."""
         children = self._store.children(PoolKey(pool.namespace, pool.name))
-        if children == observed.children and not called:
+        if children == observed.views and not called:
             return wanted
-        return plan(pool, await self._observer.again(pool, observed), now, self._pace)
+        return plan(pool, await self._collector.again(pool, observed), now, self._pace)
 
     async def _hold(self, pool: KVCachePool, raw: Object) -> None:
         if not _held(raw) and not pool.deleting:
@@ -147,7 +148,7 @@ class Reconciler:
 
     async def _sweep(self, key: PoolKey) -> None:
         """Remove what a pool that is gone has left cluster-wide; ownerReferences see to the rest."""
-        refs = orphans(self._store.children(key))
+        refs = orphans(self._store.objects(key))
         if not refs or await self._client.get_metadata(POOL, key.namespace, key.name) is not None:
             return
         refused = await self._applier.carry_out(Plan(deletes=refs), key.namespace, {})

@@ -13,6 +13,7 @@ from kvtier.api.names import (
     PoolKey,
     label_value,
 )
+from kvtier.facts.children import Children, children
 from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.model import Cluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
@@ -39,6 +40,7 @@ class Store:
     def __init__(self) -> None:
         self._pools: dict[PoolKey, Object] = {}
         self._children: dict[PoolKey, dict[kinds.Key, Object]] = defaultdict(dict)
+        self._views: dict[PoolKey, Children] = {}
         self._owners: dict[_Place, PoolKey] = {}
         self._cluster = ClusterParts()
         self._lists: dict[str, _List] = defaultdict(_List)
@@ -52,7 +54,16 @@ class Store:
         """All pools, and the owners of children whose pool is gone."""
         return set(self._pools) | {owner for owner, found in self._children.items() if found}
 
-    def children(self, key: PoolKey) -> Mapping[kinds.Key, Object]:
+    def children(self, key: PoolKey) -> Children:
+        """A pool's children as values: one and the same until any of them changes."""
+        if not self._children.get(key):
+            return Children()
+        if key not in self._views:
+            self._views[key] = children(self._children[key])
+        return self._views[key]
+
+    def objects(self, key: PoolKey) -> Mapping[kinds.Key, Object]:
+        """The same as the API server has them."""
         return dict(self._children.get(key, {}))
 
     def cluster(self) -> Cluster:
@@ -64,7 +75,7 @@ class Store:
     def neighbours(self, key: PoolKey, filesystem: str = "") -> tuple[Neighbour, ...]:
         """Other pools that name the same Lustre instance or file system.
 
-        `filesystem` is the pool's own, where only its existing instance tells it.
+        `filesystem` is the pool's own, where only its existing instance names it.
         """
         return self._neighbours.of(key, filesystem)
 
@@ -139,6 +150,7 @@ class Store:
             return left
         self._owners[place] = owner
         self._children[owner][kind, place.name] = _without_managed_fields(obj)
+        self._views.pop(owner, None)
         return left | {owner} | self._mount(kind, owner, obj)
 
     def _remove_child(self, place: _Place, obj: Object) -> set[PoolKey]:
@@ -146,6 +158,7 @@ class Store:
         if owner is None or _uid(self._children[owner][key]) != _uid(obj):
             return set()
         del self._owners[place], self._children[owner][key]
+        self._views.pop(owner, None)
         return {owner} | self._mount(place.kind, owner, None)
 
     def _mount(self, kind: str, owner: PoolKey, obj: Object | None) -> set[PoolKey]:

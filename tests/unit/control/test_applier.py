@@ -59,7 +59,7 @@ async def test_write(known: list[Any]) -> None:
     client, store = MemoryClient(), Store()
     assert await _carry_out(client, Plan(applies=(SERVICE,)), *known, store=store) == []
     assert client.writes == [("apply", "Service", NAME)]
-    assert ("Service", NAME) in store.children(PoolKey("team-a", "chat")), (
+    assert ("Service", NAME) in store.objects(PoolKey("team-a", "chat")), (
         "the answer is known before its event"
     )
 

@@ -27,7 +27,7 @@ async def test_everything_is_known_afterwards_and_every_pool_is_looked_at() -> N
     _, store, queue, resync = _parts(POOL, live(manifest(pool(), "Service")))
     await resync.once()
     assert store.pool(KEY) is not None
-    assert len(store.children(KEY)) == 1
+    assert len(store.objects(KEY)) == 1
     assert store.cluster().version == "v1.35.6-gke.1049000"
     assert await queue.get() == KEY
 
@@ -42,7 +42,7 @@ async def test_a_deletion_that_no_watch_told_is_found() -> None:
     client, store, _, resync = _parts(POOL)
     store.put("Service", live(manifest(pool(), "Service")))
     await resync.once()
-    assert store.children(KEY) == {}
+    assert store.objects(KEY) == {}
     assert client.writes == []
 
 

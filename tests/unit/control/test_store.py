@@ -6,6 +6,7 @@ import pytest
 
 from kvtier.api.names import LUSTRE_DRIVER, PoolKey, claim
 from kvtier.control.store import Store
+from kvtier.facts.children import Children
 from unit.builders import document, joined, live, manifest, merged, pool
 from unit.instances import existing
 from unit.tables import table
@@ -37,7 +38,7 @@ def _at(obj: Any, version: str, **metadata: Any) -> Any:
 def _version(store: Store, obj: Any = SERVICE) -> str | None:
     """The version of an object that the store has, None without it."""
     key = (obj["kind"], obj["metadata"]["name"])
-    found = store.pool(KEY) if obj["kind"] == "KVCachePool" else store.children(KEY).get(key)
+    found = store.pool(KEY) if obj["kind"] == "KVCachePool" else store.objects(KEY).get(key)
     return found["metadata"]["resourceVersion"] if found else None
 
 
@@ -134,7 +135,7 @@ def test_a_child_whose_labels_contradict_its_annotation_is_nobody_s_until_that_i
     store = _store(CLAIM)
     edited = _at(CLAIM, "11", labels={"kvtier.dev/pool": "other"})
     assert store.put("PersistentVolumeClaim", edited) == {KEY}
-    assert store.children(KEY) == store.children(OTHER) == {}
+    assert store.objects(KEY) == store.objects(OTHER) == {}
     assert store.put("PersistentVolumeClaim", _at(CLAIM, "12")) == {KEY}
     assert _version(store, CLAIM) == "12"
 
@@ -154,7 +155,7 @@ def test_a_child_is_ignored_with_labels(labels: dict[str, str | None]) -> None:
 
 
 def test_a_cluster_wide_child_belongs_to_the_pool_that_its_labels_name() -> None:
-    assert _store(CLASS).children(KEY) == {("StorageClass", CLASS["metadata"]["name"]): CLASS}
+    assert _store(CLASS).objects(KEY) == {("StorageClass", CLASS["metadata"]["name"]): CLASS}
 
 
 def test_a_pool_with_a_long_name_finds_its_children_before_and_after_it_is_seen() -> None:
@@ -164,7 +165,7 @@ def test_a_pool_with_a_long_name_finds_its_children_before_and_after_it_is_seen(
     store = Store()
     assert store.put("Service", child) == {key}, "the cut name in its label would be of another pool"
     store.put("KVCachePool", long)
-    assert len(store.children(key)) == 1
+    assert len(store.objects(key)) == 1
     assert store.put("Service", _at(child, "11")) == {key}
     assert store.all_keys() == {key}
 
@@ -172,25 +173,37 @@ def test_a_pool_with_a_long_name_finds_its_children_before_and_after_it_is_seen(
 def test_children_of_namesakes_in_two_namespaces_are_kept_apart() -> None:
     theirs = live(manifest(pool(metadata={"namespace": "team-b"}), "Service"))
     store = _store(SERVICE, theirs)
-    assert len(store.children(KEY)) == len(store.children(PoolKey("team-b", "chat"))) == 1
+    assert len(store.objects(KEY)) == len(store.objects(PoolKey("team-b", "chat"))) == 1
+
+
+def test_children_as_values_are_the_same_until_one_of_them_changes() -> None:
+    store = _store(SERVICE, CLASS)
+    before = store.children(KEY)
+    assert [child.version for child in before.of(("Service",))] == ["10"]
+    assert store.children(KEY) is before
+    store.put("Service", _at(SERVICE, "11"))
+    assert [child.version for child in store.children(KEY).of(("Service",))] == ["11"]
+    store.remove("Service", SERVICE)
+    assert list(store.children(KEY).by_key) == [("StorageClass", CLASS["metadata"]["name"])]
+    assert len(before.by_key) == 2, "what was read does not change"
 
 
 def test_what_was_read_does_not_change_afterwards() -> None:
     store = _store(SERVICE)
-    before = store.children(KEY)
+    before = store.objects(KEY)
     store.remove("Service", SERVICE)
     assert len(before) == 1
 
 
 def test_bulk_that_nobody_reads_is_dropped() -> None:
     store = _store(_at(SERVICE, "10", managedFields=[{"manager": "kvtier"}]))
-    (known,) = store.children(KEY).values()
+    (known,) = store.objects(KEY).values()
     assert "managedFields" not in known["metadata"]
 
 
 def test_a_pool_without_children_has_none_and_asking_makes_none() -> None:
     store = Store()
-    assert store.children(KEY) == {}
+    assert (store.objects(KEY), store.children(KEY)) == ({}, Children())
     assert store.all_keys() == set()
 
 
