@@ -59,19 +59,19 @@ def operations_of(
     return Operations(pool.uid, recorded, lustre.operations if lustre else {}, now, pace)
 
 
-def updated(known: OperationStatus, answer: Operation | None, now: str) -> OperationStatus:
-    """What is known, with what the API says now; the time of progress moves only with progress."""
+def updated(recorded: OperationStatus, answer: Operation | None, now: str) -> OperationStatus:
+    """What was recorded, with what the API says now; the time of progress moves only with progress."""
     if answer is None:
-        return known
-    fresh: dict[str, Any] = {"name": answer.name or known.name, "state": _state(answer)}
+        return recorded
+    fresh: dict[str, Any] = {"name": answer.name or recorded.name, "state": _state(answer)}
     if answer.counters:
         fresh["transfer"] = _transfer(answer.counters)
     if fresh["state"] == "Failed":
         texts = (text for text in (answer.message, *answer.problems) if text)
         fresh["code"] = answer.code or "ObjectsFailed"
         fresh["message"] = "; ".join(texts)[:_LONGEST] or None
-    after = known.model_copy(update=fresh)
-    return after if after == known else after.model_copy(update={"progress_time": now})
+    after = recorded.model_copy(update=fresh)
+    return after if after == recorded else after.model_copy(update={"progress_time": now})
 
 
 def _state(answer: Operation) -> str:

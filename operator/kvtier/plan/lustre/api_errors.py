@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from enum import Enum, auto
 
 from kvtier.api.reasons import Reason
+from kvtier.api.v1alpha1 import OperationStatus
 
 
 class Retry(Enum):
@@ -133,3 +134,9 @@ def advice(code: str, message: str) -> Advice:
     text = message.lower()
     fits = (one for one in _TABLE.get(code, ()) if not one.words or any(word in text for word in one.words))
     return next(fits, _OTHER)
+
+
+def explained(failed: OperationStatus) -> tuple[Reason, str]:
+    """Why an operation has failed, and the part of a sentence that quotes the Lustre API and says what to do."""
+    row = advice(failed.code or "", failed.message or "")
+    return row.reason, f"{failed.code}: {failed.message or 'no details'}; {row.text}"

@@ -2,14 +2,14 @@
 
 from dataclasses import replace
 
-from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, false, find
+from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, false, find
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.context import Context, LustreView
 from kvtier.facts.model import Instance
-from kvtier.plan.lustre.api_errors import advice
+from kvtier.plan.lustre.api_errors import explained
 from kvtier.plan.lustre.existing import pending
 from kvtier.plan.lustre.instance import (
     InstanceView,
@@ -20,10 +20,10 @@ from kvtier.plan.lustre.instance import (
     problem,
     source,
 )
-from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow
+from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow, part
 from kvtier.plan.lustre.provisioning import NORMAL, so_far
 from kvtier.plan.lustre.resize import change, changing
-from kvtier.plan.model import Checks, Part, soonest
+from kvtier.plan.model import Checks, soonest
 
 
 def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: bool) -> InstanceView:
@@ -74,7 +74,7 @@ def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
     if create.status and create.status.state == "Running":
         state = _creating(context.pool, create.status.start_time, context.now)
     elif desired and create.status and create.status.state == "Failed":
-        state = StorageState(_failure(desired.instance, create.status), "Failed")
+        state = _failure(desired.instance, create.status)
     update = follow(operations, "Update", None)
     return _with(InstanceView(problem=state), (create, update), context.pace.moving)
 
@@ -112,10 +112,10 @@ def _creating(pool: KVCachePool, since: str, now: str) -> StorageState:
     return StorageState(false(STORAGE_READY, Reason.PROVISIONING, said), "Provisioning")
 
 
-def _failure(name: str, failed: OperationStatus) -> Condition:
-    known = advice(failed.code or "", failed.message or "")
-    said = f"instance {name} was not created: {failed.code}: {failed.message or 'no details'}; {known.text}"
-    return false(STORAGE_READY, known.reason, f"{said}. kvtier tries again after 1 to 30 minutes")
+def _failure(name: str, failed: OperationStatus) -> StorageState:
+    reason, why = explained(failed)
+    said = f"instance {name} was not created: {why}. kvtier tries again after 1 to 30 minutes"
+    return StorageState(false(STORAGE_READY, reason, said), "Failed")
 
 
 def _as_it_is(state: StorageState, lustre: LustreView) -> InstanceView:
@@ -125,10 +125,6 @@ def _as_it_is(state: StorageState, lustre: LustreView) -> InstanceView:
     return _with(InstanceView(problem=state), both, operations.pace.moving)
 
 
-def _with(view: InstanceView, followed: tuple[Followed, ...], again: float) -> InstanceView:
-    part = Part(
-        calls=tuple(call for one in followed for call in one.calls),
-        operations=tuple(operation for one in followed for operation in one.operations),
-        again=soonest(again, *(one.again for one in followed)),
-    )
-    return replace(view, part=part)
+def _with(view: InstanceView, followed: tuple[Followed, ...], again: float | None) -> InstanceView:
+    again = soonest(again, *(one.again for one in followed))
+    return replace(view, part=replace(part(*followed), again=again))

@@ -17,9 +17,9 @@ from kvtier.facts.model import Instance
 from kvtier.facts.operations import Operations
 from kvtier.facts.volumes import Volume
 from kvtier.plan.events import PoolEvent
-from kvtier.plan.lustre.api_errors import advice
+from kvtier.plan.lustre.api_errors import explained
 from kvtier.plan.lustre.instance import ours
-from kvtier.plan.lustre.operations import UNANSWERED, DesiredOperation, Followed, follow
+from kvtier.plan.lustre.operations import UNANSWERED, DesiredOperation, Followed, follow, part
 from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Manifest, Part, references
 
@@ -74,7 +74,7 @@ def delete_tier(context: Context) -> Step:
     Case 1: the driver makes an instance for the claim -> that is waited for: it would be left behind.
     Case 2: the claim is there -> the driver's volume is switched to Delete, the claim deleted.
     Case 3: the driver's volume is there -> the driver deletes it, and the instance with it.
-    Case 4: kvtier made the instance -> it is deleted, while the volume still tells its name.
+    Case 4: kvtier made the instance -> it is deleted, while the volume still has its name.
     Case 5: kvtier's own volume is there -> it is deleted. It has no data: an existing instance stays as it is.
     """
     lustre, claims = context.lustre, context.children.claims
@@ -85,8 +85,8 @@ def delete_tier(context: Context) -> Step:
     writes = tuple(one for one in switches if one)
     if claims:
         unseen = _unseen_volumes(claims, context.facts.volumes.by_name)
-        part = Part((*writes, *(_switched(name) for name in unseen)), deletes=references(claims))
-        return Step(part, tuple(claim_text(one.name, lustre.holders) for one in claims))
+        switched = Part((*writes, *(_switched(name) for name in unseen)), deletes=references(claims))
+        return Step(switched, tuple(claim_text(one.name, lustre.holders) for one in claims))
     if volumes:
         return Step(Part(writes), tuple(volume_text(one) for one in volumes))
     if coming := _coming(lustre):
@@ -180,15 +180,15 @@ def _delete_own_volume(lustre: LustreView, step: Step) -> Step:
     """After `step`, which has nothing left to wait for."""
     if lustre.volume is None:
         return step
-    part = replace(step.part, deletes=references([lustre.volume]))
-    return replace(step, part=part, waits=(f"PersistentVolume {lustre.volume_name}",))
+    deleting = replace(step.part, deletes=references([lustre.volume]))
+    return replace(step, part=deleting, waits=(f"PersistentVolume {lustre.volume_name}",))
 
 
 def _delete_instance(context: Context) -> Step:
     """The deletion, until the Lustre API knows the instance no more.
 
     Case 1: it is not kvtier's -> it stays: an existing one, or the driver's, which goes with its volume.
-    Case 2: the API does not tell -> it is waited for.
+    Case 2: the API does not say -> it is waited for.
     Case 3: the creation may still be carried out -> it is waited for.
     Case 4: there is none -> done.
     Case 5: there is one, but another's by its labels -> it stays, and an Event says so.
@@ -199,15 +199,15 @@ def _delete_instance(context: Context) -> Step:
         return Step()
     create = follow(operations, "Create", None)
     if lustre.unseen is not None:
-        return Step(_part(create), (f"instance {name} ({lustre.unseen})",))
+        return Step(part(create), (f"instance {name} ({lustre.unseen})",))
     if lustre.instance is None:
         waits = (f"the creation of instance {name}",) if _may_appear(operations) else ()
-        return Step(_part(create, follow(operations, "Delete", None)), waits)
+        return Step(part(create, follow(operations, "Delete", None)), waits)
     if not ours(context.pool, lustre.instance):
         said = f"instance {name}, which is not this pool's by its labels, stays: delete it by hand"
-        return Step(_part(create), events=(PoolEvent("Warning", "DataKept", said),))
+        return Step(part(create), events=(PoolEvent("Warning", "DataKept", said),))
     delete = follow(operations, "Delete", _deletion(lustre.instance))
-    return Step(_part(create, delete), (f"instance {name}{_trouble(delete)}",))
+    return Step(part(create, delete), (f"instance {name}{_trouble(delete)}",))
 
 
 def _made_by_kvtier(lustre: LustreView) -> bool:
@@ -250,12 +250,4 @@ def _trouble(delete: Followed) -> str:
     status = delete.status
     if status is None or status.state != "Failed":
         return ""
-    known = advice(status.code or "", status.message or "")
-    return f" ({status.code}: {status.message or 'no details'}; {known.text})"
-
-
-def _part(*followed: Followed) -> Part:
-    return Part(
-        calls=tuple(call for one in followed for call in one.calls),
-        operations=tuple(operation for one in followed for operation in one.operations),
-    )
+    return f" ({explained(status)[1]})"

@@ -8,12 +8,12 @@ from typing import Any, NamedTuple
 
 from kvtier.api import names
 from kvtier.api.conditions import STORAGE_READY, Condition, false, unknown
+from kvtier.api.identity import new_filesystem
 from kvtier.api.quantities import GIB
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.api.v1alpha1.lustre import AccessRules, MaintenanceWindow
 from kvtier.facts.model import Instance
-from kvtier.plan.lustre.identity import filesystem
 from kvtier.plan.model import Part
 
 
@@ -124,7 +124,7 @@ def problem(instance: Instance) -> StorageState | None:
 _LABEL_MAX = 63
 _POOL, _NAMESPACE, _CLUSTER = "kvtier-pool", "kvtier-pool-namespace", "kvtier-cluster"
 _SETTINGS = {"accessRulesOptions": "kvtier-access-rules", "maintenancePolicy": "kvtier-maintenance"}
-"""Fields that may change, and the labels with the digests of what was asked for: the API spells it out its own way."""
+"""Fields that may change, and the labels with the digests of what was asked for: the API returns it in another form."""
 
 _RESET: dict[str, Any] = {
     "accessRulesOptions": {"defaultSquashMode": "NO_SQUASH"},
@@ -133,22 +133,22 @@ _RESET: dict[str, Any] = {
 _SQUASH = {"NoSquash": "NO_SQUASH", "RootSquash": "ROOT_SQUASH"}
 
 
-def create_body(pool: KVCachePool, lustre: LustreTier) -> dict[str, Any]:
+def create_body(pool: KVCachePool, spec: LustreTier) -> dict[str, Any]:
     """All that a new instance should be."""
     body = {
-        **_capacity(lustre.size),
-        "filesystem": filesystem(pool),
-        "network": lustre.network,
+        **_capacity(spec.size),
+        "filesystem": new_filesystem(pool),
+        "network": spec.network,
         "description": f"KV cache of {pool.namespace}/{pool.name}, made by kvtier",
-        "labels": {**identity_labels(pool), **_setting_labels(lustre)},
-        "kmsKey": lustre.kms_key,
-        "placementPolicy": lustre.placement_policy,
-        **_settings(lustre),
+        "labels": {**identity_labels(pool), **_setting_labels(spec)},
+        "kmsKey": spec.kms_key,
+        "placementPolicy": spec.placement_policy,
+        **_settings(spec),
     }
-    if lustre.dynamic_tier:
+    if spec.dynamic_tier:
         body["dynamicTierOptions"] = {"mode": "DEFAULT_CACHE"}
     else:
-        body["perUnitStorageThroughput"] = str(lustre.throughput_per_tib)
+        body["perUnitStorageThroughput"] = str(spec.throughput_per_tib)
     return {field: value for field, value in body.items() if value is not None}
 
 
@@ -157,14 +157,14 @@ def growth_body(size: int) -> dict[str, Any]:
     return _capacity(size)
 
 
-def settings_body(pool: KVCachePool, lustre: LustreTier, instance: Instance) -> dict[str, Any]:
+def settings_body(pool: KVCachePool, spec: LustreTier, instance: Instance) -> dict[str, Any]:
     """The change of what the spec says otherwise by now, labels included; empty if nothing differs."""
-    wanted, mine = _setting_labels(lustre), set(_SETTINGS.values())
+    wanted, mine = _setting_labels(spec), set(_SETTINGS.values())
     stale = [field for field, key in _SETTINGS.items() if instance.labels.get(key) != wanted.get(key)]
     if not stale:
         return {}
     theirs = {key: value for key, value in instance.labels.items() if key not in mine}
-    settings = {**_RESET, **_settings(lustre)}
+    settings = {**_RESET, **_settings(spec)}
     changed = {field: settings[field] for field in stale}
     return {"labels": {**theirs, **identity_labels(pool), **wanted}, **changed}
 
@@ -190,7 +190,7 @@ def label_value(text: str) -> str:
 
 
 def digest(body: Mapping[str, Any]) -> str:
-    """Tells one request from another."""
+    """Short, and another one for another body."""
     return names.digest(json.dumps(body, sort_keys=True))
 
 
@@ -198,18 +198,18 @@ def _capacity(size: int) -> dict[str, Any]:
     return {"capacityGib": str(size // GIB)}
 
 
-def _settings(lustre: LustreTier) -> dict[str, Any]:
+def _settings(spec: LustreTier) -> dict[str, Any]:
     """The fields of `_SETTINGS` that the spec sets."""
     found: dict[str, Any] = {}
-    if lustre.access_rules:
-        found["accessRulesOptions"] = _access(lustre.access_rules)
-    if lustre.maintenance_window:
-        found["maintenancePolicy"] = _maintenance(lustre.maintenance_window)
+    if spec.access_rules:
+        found["accessRulesOptions"] = _access(spec.access_rules)
+    if spec.maintenance_window:
+        found["maintenancePolicy"] = _maintenance(spec.maintenance_window)
     return found
 
 
-def _setting_labels(lustre: LustreTier) -> dict[str, str]:
-    return {_SETTINGS[field]: digest(value) for field, value in _settings(lustre).items()}
+def _setting_labels(spec: LustreTier) -> dict[str, str]:
+    return {_SETTINGS[field]: digest(value) for field, value in _settings(spec).items()}
 
 
 def _access(rules: AccessRules) -> dict[str, Any]:
@@ -231,15 +231,15 @@ def _maintenance(window: MaintenanceWindow) -> dict[str, Any]:
     return {"weeklyMaintenanceWindows": [weekly]}
 
 
-def mismatch(pool: KVCachePool, lustre: LustreTier, instance: Instance) -> Condition | None:
+def mismatch(pool: KVCachePool, spec: LustreTier, instance: Instance) -> Condition | None:
     """Why an instance is not taken over, or None. What can be changed later does not count."""
     if not ours(pool, instance):
         return _stranger(pool, instance)
     wanted = {
-        "filesystem": (filesystem(pool), instance.filesystem),
-        "network": (lustre.network, instance.network),
-        "throughputPerTiB": (_tier(lustre.throughput_per_tib or 0), _tier(instance.throughput)),
-        "kmsKey": (lustre.kms_key or "none", instance.kms_key.partition("/cryptoKeyVersions/")[0] or "none"),
+        "filesystem": (new_filesystem(pool), instance.filesystem),
+        "network": (spec.network, instance.network),
+        "throughputPerTiB": (_tier(spec.throughput_per_tib or 0), _tier(instance.throughput)),
+        "kmsKey": (spec.kms_key or "none", instance.kms_key.partition("/cryptoKeyVersions/")[0] or "none"),
     }
     differing = [
         f"{field} is {has}, not {want}"
@@ -273,7 +273,7 @@ def _tier(throughput: int) -> str:
 
 
 def _same_network(wanted: str, has: str) -> bool:
-    """A project may be told by its id or its number, which cannot be compared."""
+    """A project may be given by its id or its number, which cannot be compared."""
     mine, theirs = wanted.split("/"), has.split("/")
     if len(theirs) < 5 or mine[-1] != theirs[-1]:
         return False

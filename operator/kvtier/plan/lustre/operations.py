@@ -10,7 +10,7 @@ from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus
 from kvtier.facts.operations import Kind, Operations, updated
 from kvtier.pace import DEFAULT, Pace
-from kvtier.plan.model import Call
+from kvtier.plan.model import Call, Part
 
 BUSY = ("Aborted", "FailedPrecondition")
 """The instance has something else to do: asking again soon costs nothing, and is no failure of ours."""
@@ -36,7 +36,7 @@ _VERBS: dict[Kind, Any] = {
 
 @dataclass(frozen=True)
 class DesiredOperation:
-    """An operation that should have been done. `subject` tells it from another one of its kind."""
+    """An operation that should have been done. `subject` distinguishes it from others of its kind."""
 
     kind: Kind
     subject: str
@@ -59,10 +59,6 @@ class Followed:
     @property
     def operations(self) -> tuple[OperationStatus, ...]:
         return (self.status,) if self.status else ()
-
-    def succeeded(self, subject: str) -> bool:
-        """Whether this very thing was done."""
-        return bool(self.status and self.status.subject == subject and self.status.state == "Succeeded")
 
 
 POLL_SECONDS = DEFAULT.moving
@@ -96,6 +92,14 @@ def follow(operations: Operations, kind: Kind, desired: DesiredOperation | None)
     return _retry(operations, desired, last) if last and same else _first(operations, desired, last)
 
 
+def part(*followed: Followed) -> Part:
+    """What these operations contribute to a plan: the requests to make now, and what the status records."""
+    return Part(
+        calls=tuple(call for one in followed for call in one.calls),
+        operations=tuple(operation for one in followed for operation in one.operations),
+    )
+
+
 def retry_after(failed: OperationStatus, now: str, pace: Pace) -> float:
     """Seconds until a failed operation is due again; they double up to `pace.last_retry`."""
     delay = min(pace.first_retry * float(2 ** min(failed.attempt - 1, 10)), pace.last_retry)
@@ -119,7 +123,7 @@ def _retry(operations: Operations, desired: DesiredOperation, failed: OperationS
         return _ask(operations, desired, attempt, request)
     answer = operations.answers.get(failed.request_id)
     if answer and answer.done and not answer.name:
-        # That is the failure which is known already.
+        # That is the failure that has been recorded.
         again = _begun(desired, attempt, failed.request_id, operations.now)
         return _request(desired, again, operations.pace)
     return _ask(operations, desired, attempt, failed.request_id)

@@ -14,7 +14,7 @@ from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.facts.children import Claim, ResizeError
 from kvtier.facts.model import Event, Instance
-from kvtier.plan.lustre.api_errors import advice
+from kvtier.plan.lustre.api_errors import explained
 from kvtier.plan.lustre.csi_errors import SILENT_SECONDS, DriverError, parse
 from kvtier.plan.lustre.instance import StorageState, digest, growth_body, settings_body
 from kvtier.plan.lustre.operations import DesiredOperation
@@ -154,10 +154,9 @@ def changing(
     """
     has = f"instance {instance.name} has {gib(instance.capacity)}"
     if update and update.state == "Failed" and update.subject == desired.subject:
-        known = advice(update.code or "", update.message or "")
-        said = f"{has} and was not changed: {update.code}: {update.message or 'no details'}; {known.text}"
-        failed = true(STORAGE_READY, known.reason.of_update(), f"{said}. Pods go on using it as it is")
-        return StorageState(failed, "Bound")
+        reason, why = explained(update)
+        said = f"{has} and was not changed: {why}. Pods go on using it as it is"
+        return StorageState(true(STORAGE_READY, reason.of_update(), said), "Bound")
     if update and update.state == "Running" and update.attempt > 1 and reported and reported.deserves_event:
         return StorageState(reported, "Bound")
     if spec.size > instance.capacity:
