@@ -13,9 +13,7 @@ from engine.worker import Worker
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.data.engines import ENGINES
 from kvtier.engines.lmcache import POD_NAME
-from kvtier.facts.model import Facts
-from kvtier.plan.model_sizes import blocks_per_chunk
-from unit.builders import joined, model, pool
+from unit.builders import context, joined, model, pool
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(600)
@@ -95,7 +93,7 @@ def test_all_pools_with_an_lmcache_server(real: Worker, tiers: str) -> None:
         server = kubelet.started(deployment, {POD_NAME: "chat-1"}, "initContainers")
         found = real.ask("cache_server.answer", command=server.arguments)
         assert found["refused"] is None
-        tokens = blocks_per_chunk(of, served, Facts()) * (served.block_size or 16)
+        tokens = context(of).models[0].blocks_per_chunk * (served.block_size or 16)
         assert found["server"]["chunk_size"] == tokens
         assert len(found["adapters"]) == len(tiers.split()) - 1
 

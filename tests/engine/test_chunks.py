@@ -13,9 +13,7 @@ from engine.worker import Worker
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.data import table as data
-from kvtier.facts.model import Facts
-from kvtier.plan.model_sizes import model_chunk
-from unit.builders import model, pool
+from unit.builders import context, model, pool
 from unit.sizing.test_geometry import VLLM, config_named
 from unit.tables import table
 
@@ -104,7 +102,7 @@ def test_what_the_status_says_of_chunks(real: Worker, config: Config) -> None:
     for turn, (dtype, ranks) in enumerate(product(DTYPES, (1, 8))):
         cut = CUTS[turn % len(CUTS)]
         of = _pool(real, config, kvCacheDtype=dtype, tensorParallelSize=ranks, **cut)
-        found, said = _rendered(real, of, config), model_chunk(of, of.spec.models[0], Facts())
+        found, said = _rendered(real, of, config), context(of).models[0].chunk
         assert found["refused"] is None
         assert said.size
         assert (found["chunk_bytes"], max(found["tokens"])) == (said.size, said.tokens), (dtype, ranks, cut)
@@ -148,7 +146,7 @@ def test_vllm_refuses(real: Worker, extra: dict[str, Any], words: str) -> None:
 )
 def test_a_wrong_size_is_noticed(vllm: Worker, changes: dict[str, Any]) -> None:
     """Controls: what vLLM makes of these is not what kvtier says of the pool without them."""
-    said = model_chunk(of := _pool(vllm, LLAMA_8B), of.spec.models[0], Facts())
+    said = context(_pool(vllm, LLAMA_8B)).models[0].chunk
     found = _rendered(vllm, _pool(vllm, LLAMA_8B, **changes), LLAMA_8B)
     assert (found["chunk_bytes"], max(found["tokens"])) != (said.size, said.tokens)
 

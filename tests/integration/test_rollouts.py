@@ -8,7 +8,7 @@ import yaml
 
 from kvtier.api.load import load
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.plan.offline import printed
+from kvtier.plan.offline import rendered
 from testbed import operator_process
 from testbed.control_plane.cluster import Cluster
 from testbed.fault_injection import FaultyCluster
@@ -31,7 +31,7 @@ def test_what_the_api_server_makes_of_a_pool_renders_to_what_the_file_does(
     nameless = KVCachePool.model_validate(
         {**kept, "metadata": written["metadata"]}
     )  # without uid, as in a file
-    assert printed(nameless).manifests == printed(pool).manifests
+    assert rendered(nameless).manifests == rendered(pool).manifests
 
 
 def _template(pools: Pools) -> Object:

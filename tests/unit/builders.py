@@ -9,6 +9,7 @@ from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.context import Context, build
+from kvtier.facts.children import Deployment, view
 from kvtier.facts.children import children as views
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
@@ -158,6 +159,12 @@ def deployment(of: KVCachePool, ready: int = 1, **changes: Any) -> Any:
     """The Deployment of the pool's first model, with `ready` Pods."""
     status = {"observedGeneration": 1, "readyReplicas": ready}
     return live(manifest(of, "Deployment"), **joined({"status": status}, changes))
+
+
+def mounts_lustre(deployment: Object) -> bool:
+    """Whether a Deployment, rendered or live, mounts the shared tier."""
+    seen = view("Deployment", deployment)
+    return isinstance(seen, Deployment) and seen.mounts_lustre
 
 
 def requesting(size: str) -> dict[str, Any]:

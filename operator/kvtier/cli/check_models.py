@@ -26,7 +26,7 @@ def rows(context: Context, model: ModelView, gpu_cache: int | None) -> Iterator[
     if geometry is None:
         return
     yield from _tiers(context.pool.spec.tiers, geometry)
-    suggested = suggestion(context.pool, model.spec, context.facts)
+    suggested = suggestion(model, context.pool.spec.node_pool.accelerator.type)
     if suggested:
         yield "maxNumSeqs", suggested
     if gpu_cache is not None:

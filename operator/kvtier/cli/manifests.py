@@ -19,10 +19,10 @@ def render(file: TextIO, namespace: str) -> None:
     """
     import yaml
 
-    from kvtier.plan.offline import printed
+    from kvtier.plan.offline import rendered
 
     pools = load_pools(file, namespace)
-    found = [printed(pool) for pool in pools]
+    found = [rendered(pool) for pool in pools]
     for pool, one in zip(pools, found, strict=True):
         for sentence in one.left_out:
             click.echo(f"kvtier: {pool.name}: {sentence}", err=True)

@@ -148,7 +148,7 @@ class Reconciler:
 
     async def _sweep(self, key: PoolKey) -> None:
         """Remove what a pool that is gone has left cluster-wide; ownerReferences see to the rest."""
-        refs = orphans(self._store.objects(key))
+        refs = orphans(self._store.children(key))
         if not refs or await self._client.get_metadata(POOL, key.namespace, key.name) is not None:
             return
         refused = await self._applier.carry_out(Plan(deletes=refs), key.namespace, {})

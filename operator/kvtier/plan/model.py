@@ -1,16 +1,21 @@
 """The planner's answer: what to write, what to delete, what to report, when to look again."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from kvtier.api.conditions import Condition
-from kvtier.api.kinds import Object
+from kvtier.api.kinds import Key, Object
 from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.children import Child
 from kvtier.plan.events import PoolEvent
 
 Manifest = dict[str, Any]
+
+
+def key(manifest: Manifest) -> Key:
+    """Kind and name of an object to apply."""
+    return manifest["kind"], manifest["metadata"]["name"]
 
 
 @dataclass(frozen=True)
@@ -53,7 +58,10 @@ def references(children: Iterable[Child]) -> tuple[Ref, ...]:
 
 @dataclass(frozen=True)
 class Part:
-    """What one concern (storage, nodes, serving) contributes to a plan. `again` is in seconds, as in Plan."""
+    """What one concern (storage, nodes, serving) contributes to a plan. `again` is in seconds, as in Plan.
+
+    `keeps` are children that the spec asks for, whether they are applied now or not: they are not pruned.
+    """
 
     applies: tuple[Manifest, ...] = ()
     conditions: tuple[Condition, ...] = ()
@@ -64,7 +72,18 @@ class Part:
     calls: tuple[Call, ...] = ()
     operations: tuple[OperationStatus, ...] = ()
     events: tuple[PoolEvent, ...] = ()
+    keeps: tuple[Key, ...] = ()
     again: float | None = None
+
+
+def together(*parts: Part) -> Part:
+    """Several parts as one: everything in their order, and the shortest wait."""
+    every: dict[str, Any] = {
+        one.name: tuple(item for part in parts for item in getattr(part, one.name))
+        for one in fields(Part)
+        if one.name != "again"
+    }
+    return Part(**every, again=soonest(*(part.again for part in parts)))
 
 
 @dataclass(frozen=True)

@@ -1,64 +1,79 @@
 """The nodes: a ComputeClass from which GKE makes GPU nodes with Local SSD, or the ones that exist."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
+
 from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false, true
+from kvtier.api.kinds import COMPUTE_CLASS
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.context import Context
 from kvtier.data import table
-from kvtier.facts.model import Observed
+from kvtier.facts.model import Node
 from kvtier.plan.children import child
 from kvtier.plan.gates import NODES, blockers
 from kvtier.plan.model import Checks, Manifest, Part
 from kvtier.plan.pod_events import capacity_unavailable
 
-_COMING = (Reason.CREATING, Reason.CAPACITY_UNAVAILABLE)
+
+@dataclass(frozen=True)
+class Nodes:
+    """What becomes of the nodes. `usable`: there are some, or GKE makes some for Pods that wait."""
+
+    part: Part
+    usable: bool
 
 
-def plan_nodes(pool: KVCachePool, observed: Observed, checks: Checks) -> Part:
-    """A ComputeClass costs nothing by itself: nodes come with the first Pod that asks for it."""
-    unavailable = capacity_unavailable(pool, observed)
-    if pool.spec.node_pool.provisioner == "Existing":
-        return Part((), (unavailable or _existing(pool, observed),))
-    if not observed.facts.cluster.compute_class_served:
-        return Part(
-            (),
-            (
-                false(
-                    NODE_POOL_READY,
-                    Reason.COMPUTE_CLASS_NOT_SERVED,
-                    "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
-                    "nodePool.provisioner Existing elsewhere",
-                ),
-            ),
-        )
-    live = observed.child("ComputeClass", placement.compute_class(pool))
-    if blockers(checks, NODES, pool.spec.strict) and live is None:
-        return Part(
-            (),
-            (false(NODE_POOL_READY, Reason.PREREQUISITES_NOT_MET, "the machine type does not fit the pool"),),
-        )
-    condition = (
-        unavailable or _ready_nodes(pool, observed)
-        if live
-        else false(NODE_POOL_READY, Reason.CREATING, "the ComputeClass is being made")
-    )
-    return Part((_compute_class(pool),), (condition,))
+def plan_nodes(context: Context, checks: Checks) -> Nodes:
+    """The nodes that the spec asks for.
 
-
-def nodes_usable(part: Part) -> bool:
-    """Whether engines may be placed: there is a class to make nodes from, or there are nodes, or will be.
-
-    Where the cloud has none to give now, it is the Pods that make the autoscaler ask again.
+    Where the cloud has none to give now, they still count as usable: it is the Pods that make the autoscaler ask again.
     """
-    return all(c.status == "True" or c.reason in _COMING for c in part.conditions)
+    pool = context.pool
+    unavailable = capacity_unavailable(pool, context.pod_events)
+    if pool.spec.node_pool.provisioner == "Existing":
+        return _existing(pool, context.nodes, unavailable)
+    name = placement.compute_class(pool)
+    live = context.children.compute_class(name) is not None
+    fault = _fault(
+        live, context.facts.cluster.compute_class_served, bool(blockers(checks, NODES, pool.spec.strict))
+    )
+    kept = ((COMPUTE_CLASS.kind, name),)
+    if fault is not None:
+        return Nodes(Part(conditions=(fault,), keeps=kept), usable=False)
+    creating = false(NODE_POOL_READY, Reason.CREATING, "the ComputeClass is being made")
+    condition = unavailable or _on_demand(context.nodes) if live else creating
+    return Nodes(Part((_compute_class(pool, name),), (condition,), keeps=kept), usable=True)
 
 
-def _compute_class(pool: KVCachePool) -> Manifest:
+def _existing(pool: KVCachePool, nodes: Sequence[Node], unavailable: Condition | None) -> Nodes:
+    """Nodes that somebody else makes."""
+    condition = unavailable or (_counted(nodes) if nodes else _no_match(pool))
+    return Nodes(Part(conditions=(condition,)), usable=bool(unavailable or nodes))
+
+
+def _fault(live: bool, served: bool, misfit: bool) -> Condition | None:
+    """Why no ComputeClass can be had. One that is `live` stays, although the machine type may be a `misfit`."""
+    if not served:
+        return false(
+            NODE_POOL_READY,
+            Reason.COMPUTE_CLASS_NOT_SERVED,
+            "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
+            "nodePool.provisioner Existing elsewhere",
+        )
+    if misfit and not live:
+        return false(NODE_POOL_READY, Reason.PREREQUISITES_NOT_MET, "the machine type does not fit the pool")
+    return None
+
+
+def _compute_class(pool: KVCachePool, name: str) -> Manifest:
+    """It costs nothing by itself: nodes come with the first Pod that asks for it."""
     nodes = pool.spec.node_pool
     return child(
         "computeclass",
         pool,
-        placement.compute_class(pool),
+        name,
         machine_type=nodes.machine_type,
         spot=nodes.spot,
         accelerator=nodes.accelerator,
@@ -74,27 +89,21 @@ def _local_ssd_count(pool: KVCachePool) -> int | None:
     return nodes.local_ssd_count or (attached if pool.spec.tiers.local_ssd else None)
 
 
-def _ready_nodes(pool: KVCachePool, observed: Observed) -> Condition:
-    fits = placement.fitting(pool)
-    nodes = [node for node in observed.facts.cluster.nodes if fits(node.labels)]
+def _on_demand(nodes: Sequence[Node]) -> Condition:
+    if nodes:
+        return _counted(nodes)
+    return true(
+        NODE_POOL_READY, Reason.ON_DEMAND, "no node yet: GKE makes nodes when a Pod asks for the ComputeClass"
+    )
+
+
+def _counted(nodes: Sequence[Node]) -> Condition:
     ready = sum(node.ready for node in nodes)
-    if not nodes:
-        return true(
-            NODE_POOL_READY,
-            Reason.ON_DEMAND,
-            "no node yet: GKE makes nodes when a Pod asks for the ComputeClass",
-        )
     return true(NODE_POOL_READY, Reason.NODES_READY, f"{ready} of {len(nodes)} nodes ready")
 
 
-def _existing(pool: KVCachePool, observed: Observed) -> Condition:
-    condition = _ready_nodes(pool, observed)
-    if condition.reason == Reason.NODES_READY:
-        return condition
-    wanted = ", ".join(f"{key}={value}" for key, value in placement.node_selector(pool).items())
+def _no_match(pool: KVCachePool) -> Condition:
+    labels = ", ".join(f"{key}={value}" for key, value in placement.node_selector(pool).items())
     zones = placement.zones(pool)
-    return false(
-        NODE_POOL_READY,
-        Reason.NO_MATCHING_NODE,
-        f"no node has {wanted}" + (f" in {', '.join(zones)}" if zones else ""),
-    )
+    where = f" in {', '.join(zones)}" if zones else ""
+    return false(NODE_POOL_READY, Reason.NO_MATCHING_NODE, f"no node has {labels}{where}")

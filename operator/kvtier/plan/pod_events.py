@@ -1,12 +1,13 @@
-"""What keeps Pods from starting, as Events about them tell."""
+"""Why Pods do not start, from Events about them."""
 
 import re
+from collections.abc import Sequence
 
 from kvtier.api import placement
 from kvtier.api.conditions import NODE_POOL_READY, Condition, false
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Event, Observed
+from kvtier.facts.model import Event
 from kvtier.plan.lustre.csi_errors import mount_hint
 
 _LONGEST = 300
@@ -21,17 +22,17 @@ _ADVICE = (
 )
 
 
-def hindrance(observed: Observed, owner: str) -> str | None:
-    """Why Pods of a Deployment or Job do not start, as a part of a sentence; None where nothing is said of it."""
-    return mount_hint(observed.pod_events, owner) or _unscheduled(observed, owner) or _image(observed, owner)
+def hindrance(events: Sequence[Event], owner: str) -> str | None:
+    """Why Pods of a Deployment or Job do not start, as a part of a sentence; None where no Event says so."""
+    return mount_hint(events, owner) or _unscheduled(events, owner) or _image(events, owner)
 
 
-def capacity_unavailable(pool: KVCachePool, observed: Observed) -> Condition | None:
+def capacity_unavailable(pool: KVCachePool, events: Sequence[Event]) -> Condition | None:
     """NodePoolReady, where the cloud has not made a node that Pods wait for.
 
     The Pods that ask for it stay: they are what the autoscaler tries again for.
     """
-    reasons = sorted({why for event in observed.pod_events for why in _scale_up_failures(event)})
+    reasons = sorted({why for event in events for why in _scale_up_failures(event)})
     if not reasons:
         return None
     zones = ", ".join(placement.zones(pool))
@@ -60,23 +61,23 @@ def _advice(pool: KVCachePool, why: str) -> str:
     return f"{elsewhere}, or other nodePool.zones"
 
 
-def _unscheduled(observed: Observed, owner: str) -> str | None:
+def _unscheduled(events: Sequence[Event], owner: str) -> str | None:
     """What the scheduler lacks and, if it says so, why the autoscaler adds nothing."""
-    lacking = _messages(observed, owner, "FailedScheduling")
+    lacking = _messages(events, owner, "FailedScheduling")
     if not lacking:
         return None
-    refused = _messages(observed, owner, "NotTriggerScaleUp")
+    refused = _messages(events, owner, "NotTriggerScaleUp")
     return "; ".join([_first_sentence(lacking[0]), *map(_first_sentence, refused[:1])])
 
 
-def _image(observed: Observed, owner: str) -> str | None:
-    failed = [text for text in _messages(observed, owner, "Failed") if "pull image" in text]
+def _image(events: Sequence[Event], owner: str) -> str | None:
+    failed = [text for text in _messages(events, owner, "Failed") if "pull image" in text]
     return failed[0][:_LONGEST] if failed else None
 
 
-def _messages(observed: Observed, owner: str, reason: str) -> list[str]:
-    """In an order that does not depend on which Pod was heard of last."""
-    mine = (event for event in observed.pod_events if event.name.startswith(f"{owner}-"))
+def _messages(events: Sequence[Event], owner: str, reason: str) -> list[str]:
+    """In alphabetical order, so that they do not change with the order in which Events arrive."""
+    mine = (event for event in events if event.name.startswith(f"{owner}-"))
     return sorted({event.message for event in mine if event.reason == reason})
 
 

@@ -1,8 +1,12 @@
-"""From all conditions to the two words that people look at first: Ready and the phase."""
+"""The status of a pool: Ready and the phase from all conditions, its tiers, and when the world is looked at again."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 
 from kvtier.api.conditions import (
     CLOUD_STORAGE_SYNCED,
     CREDENTIALS_PRESENT,
+    EVICTION_HEALTHY,
     MAINTENANCE_SCHEDULED,
     MODEL_CONFIG_VALID,
     MODELS_READY,
@@ -13,59 +17,133 @@ from kvtier.api.conditions import (
     STORAGE_READY,
     TIER_WRITABLE,
     Condition,
+    find,
     relayed,
     stamp,
     true,
+    unknown,
 )
 from kvtier.api.kinds import CHILDREN_BY_KIND
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
-from kvtier.facts.model import Facts
+from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, Tiers, TierStatus
+from kvtier.context import Context, LustreView
+from kvtier.pace import Pace
 from kvtier.plan.gates import blockers
-from kvtier.plan.model import Checks, Failure, soonest
+from kvtier.plan.model import Checks, Failure, Part, soonest
+from kvtier.plan.model_sizes import with_tokens
 
 
-def ready(
-    checks: Checks, parts: Checks, strict: bool, opportunistic: bool, importing: bool = False
-) -> Condition:
-    """Ready is True when nothing that the pool needs is missing; else it names the first thing that is.
+def pool_status(context: Context, checks: Checks, whole: Part, tier_left: bool) -> PoolStatus:
+    """What prerequisites and the entire plan add up to.
 
-    An Opportunistic pool is ready without its shared tier. `importing` is whether engines wait for an import.
+    `tier_left`: engines of an Opportunistic pool do not use the shared tier for now, although it is well.
     """
-    blocking = blockers(checks, checks, strict)
-    missing = [c for c in _lacking(parts) if not (opportunistic and c.type in _SHARED_TIER)]
-    if blocking and (missing or not opportunistic):
-        first = blocking[0]
-        return relayed(READY, first.reason, f"{first.type}: {first.message}")
-    if missing:
-        first = min(missing, key=lambda c: _ORDER.index(c.type))
-        return relayed(READY, first.reason, f"{first.type}: {first.message}")
-    left = importing or parts.get(MAINTENANCE_SCHEDULED, _FINE).reason == Reason.BYPASSED
-    if opportunistic and (left or _lacking(parts)):
-        return true(READY, Reason.WITHOUT_SHARED_TIER, "engines serve without the shared tier")
-    return true(READY, Reason.ALL_READY, "every tier and model is ready")
+    pool, spec = context.pool, context.pool.spec
+    verdicts = Verdicts(checks, {one.type: one for one in whole.conditions}, spec.strict)
+    overall = ready(verdicts, spec.mode == "Opportunistic", tier_left)
+    conditions = [overall, *checks.values(), *whole.conditions, *_eviction(spec.tiers)]
+    tiers = [*_private(spec.tiers), *whole.tiers, *_bucket(spec.tiers)]
+    return PoolStatus(
+        observed_generation=pool.generation,
+        phase=phase(verdicts, overall, _has_served(pool.status)),
+        models_ready=_models_ready(whole.models),
+        conditions=stamp(conditions, pool.status.conditions, pool.generation, context.now),
+        tiers=with_tokens(tiers, context.models),
+        models=list(whole.models),
+        operations=list(whole.operations),
+    )
 
 
-_FINE = true(STORAGE_READY, Reason.ASSUMED)
 _SHARED_TIER = (STORAGE_READY, TIER_WRITABLE)
 _ORDER = (STORAGE_READY, NODE_POOL_READY, TIER_WRITABLE, MODELS_READY)
 _INFORMATIVE = (MAINTENANCE_SCHEDULED, CLOUD_STORAGE_SYNCED)
 """What serving does not depend on."""
 
 
-def phase(checks: Checks, parts: Checks, overall: Condition, was_ready: bool, strict: bool) -> str:
+@dataclass(frozen=True)
+class Verdicts:
+    """All conditions but Ready: prerequisites, and what the concerns have come to; by type."""
+
+    checks: Checks
+    concerns: Mapping[str, Condition]
+    strict: bool = False
+
+    @property
+    def blocking(self) -> list[Condition]:
+        """Prerequisites that do not hold."""
+        return blockers(self.checks, self.checks, self.strict)
+
+    @property
+    def missing(self) -> list[Condition]:
+        """What serving depends on and is not there."""
+        false = (one for one in self.concerns.values() if one.status == "False")
+        return [one for one in false if one.type not in _INFORMATIVE]
+
+
+def ready(verdicts: Verdicts, opportunistic: bool, tier_left: bool = False) -> Condition:
+    """Ready is True when nothing that the pool needs is missing; else it names the first thing that is.
+
+    An Opportunistic pool is ready without its shared tier, and says so.
+    """
+    needed = [one for one in verdicts.missing if not (opportunistic and one.type in _SHARED_TIER)]
+    blocking = verdicts.blocking if needed or not opportunistic else []
+    first = blocking[0] if blocking else min(needed, key=lambda one: _ORDER.index(one.type), default=None)
+    if first:
+        return relayed(READY, first.reason, f"{first.type}: {first.message}")
+    if opportunistic and (tier_left or verdicts.missing):
+        return true(READY, Reason.WITHOUT_SHARED_TIER, "engines serve without the shared tier")
+    return true(READY, Reason.ALL_READY, "every tier and model is ready")
+
+
+def phase(verdicts: Verdicts, overall: Condition, has_served: bool) -> str:
     """Blocked, Provisioning, Starting, Ready or Degraded."""
     if overall.status == "True":
         return "Ready"
-    lacking = _lacking(parts)
-    if any(not c.in_progress for c in lacking) or blockers(checks, checks, strict):
-        return "Degraded" if was_ready else "Blocked"
-    return "Provisioning" if any(c.type == STORAGE_READY for c in lacking) else "Starting"
+    missing = verdicts.missing
+    if verdicts.blocking or not all(one.in_progress for one in missing):
+        return "Degraded" if has_served else "Blocked"
+    return "Provisioning" if any(one.type == STORAGE_READY for one in missing) else "Starting"
 
 
-def _lacking(parts: Checks) -> list[Condition]:
-    """What serving depends on and is not there."""
-    return [c for type_, c in parts.items() if type_ not in _INFORMATIVE and c.status == "False"]
+def _has_served(status: PoolStatus) -> bool:
+    """Whether what is missing now is a degradation, not a start."""
+    before = find(status.conditions, READY)
+    return bool(before and before.status == "True") or any(model.ready_replicas for model in status.models)
+
+
+def _models_ready(models: Iterable[ModelStatus]) -> str:
+    """How many models have all their Pods, of how many."""
+    complete = [one.service is not None and one.ready_replicas >= one.replicas for one in models]
+    return f"{sum(complete)}/{len(complete)}"
+
+
+def _private(tiers: Tiers) -> list[TierStatus]:
+    """The tiers that come with each Pod: they exist as soon as the Pod does."""
+    given = {"cpu": tiers.cpu, "localSSD": tiers.local_ssd}
+    return [
+        TierStatus(name=name, phase="Configured", capacity=str(tier.capacity))
+        for name, tier in given.items()
+        if tier
+    ]
+
+
+def _bucket(tiers: Tiers) -> list[TierStatus]:
+    """The tier that only the engines see."""
+    return [TierStatus(name="objectStorage", phase="Configured")] if tiers.object_storage else []
+
+
+def _eviction(tiers: Tiers) -> list[Condition]:
+    """The tiers below the CPU's have no limit of their own, and this version of kvtier does not enforce one yet."""
+    left = []
+    if tiers.has_files():
+        left.append(
+            "old cache files on Local SSD and Lustre must be removed by other means; a Pod that fills its Local SSD "
+            "tier is evicted by the kubelet"
+        )
+    if tiers.object_storage:
+        left.append("old objects go by a lifecycle rule of the bucket, or not at all")
+    message = f"kvtier does not evict yet: {'; '.join(left)}"
+    return [unknown(EVICTION_HEALTHY, Reason.NOT_MANAGED, message)] if left else []
 
 
 def with_failures(status: PoolStatus, failures: list[Failure], old: PoolStatus, now: str) -> PoolStatus:
@@ -86,38 +164,28 @@ def with_failures(status: PoolStatus, failures: list[Failure], old: PoolStatus, 
 
 
 _NAMED = (CREDENTIALS_PRESENT, MODEL_CONFIG_VALID)
-_MISSING_SECONDS = 10.0
-_GKE_SECONDS = 300.0
-_GKE_WAITING_SECONDS = 60.0
-_LUSTRE_SECONDS = 300.0
-_LUSTRE_MOVING_SECONDS = 60.0
-_LUSTRE_OPERATION_SECONDS = 15.0
+"""Prerequisites of Secrets and ConfigMaps. They are read again only while one is missing: a token that is there is the
+kubelet's business, and the sizes of a model do not change."""
 
 
-def refresh_after(pool: KVCachePool, checks: Checks, facts: Facts) -> float | None:
-    """Seconds until unwatched facts are read again, None when there are none.
-
-    Secrets and ConfigMaps are read only while one is missing: a token that is there is the kubelet's business, and
-    the sizes of a model do not change.
-    """
+def refresh_after(context: Context, checks: Checks) -> float | None:
+    """Seconds until what no watch reports is read again, None when there is nothing of the kind."""
     if any(checks[type_].status == "False" for type_ in _NAMED):
-        return _MISSING_SECONDS
-    return soonest(_gke(pool, checks), _lustre(pool, facts))
+        return context.pace.missing
+    gke = _gke(checks, context.pace) if context.pool.spec.cluster else None
+    return soonest(gke, _lustre(context.lustre, context.pace))
 
 
-def _gke(pool: KVCachePool, checks: Checks) -> float | None:
-    if pool.spec.cluster is None:
-        return None
+def _gke(checks: Checks, pace: Pace) -> float:
     settled = all(checks[type_].status == "True" for type_ in (NETWORK_MATCHED, PORT_MATCHED))
-    return _GKE_SECONDS if settled else _GKE_WAITING_SECONDS
+    return pace.settled if settled else pace.waiting
 
 
-def _lustre(pool: KVCachePool, facts: Facts) -> float | None:
-    """Maintenance, a state, an operation: the Lustre API tells of nothing by itself."""
-    if pool.spec.tiers.lustre is None or facts.lustre is None:
+def _lustre(lustre: LustreView, pace: Pace) -> float | None:
+    """Maintenance, a state, an operation: the Lustre API is asked, it does not report."""
+    if lustre.spec is None or lustre.api is None:
         return None
-    if any(operation.state == "Running" for operation in pool.status.operations):
-        return _LUSTRE_OPERATION_SECONDS
-    instance = facts.lustre.instance
-    well = facts.lustre.error is not None or (instance is not None and instance.state == "ACTIVE")
-    return _LUSTRE_SECONDS if well else _LUSTRE_MOVING_SECONDS
+    if any(operation.state == "Running" for operation in lustre.operations.recorded.values()):
+        return pace.moving
+    well = lustre.error is not None or (lustre.instance is not None and lustre.instance.state == "ACTIVE")
+    return pace.settled if well else pace.waiting

@@ -6,17 +6,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from kvtier.api import names
-from kvtier.plan.children import (
-    claim_name,
-    labels,
-    model_name,
-    mounts_lustre,
-    owner,
-    selector,
-    signed,
-)
+from kvtier.plan.children import labels, owner, signature, signed
 from kvtier.plan.offline import manifests
-from unit.builders import deployment, live, manifest, merged, model, pool
+from unit.builders import context, manifest, merged, model, pool
 from unit.tables import table
 
 KINDS = ["StorageClass", "PersistentVolumeClaim", "ComputeClass", "Deployment", "Service"]
@@ -25,11 +17,15 @@ KINDS = ["StorageClass", "PersistentVolumeClaim", "ComputeClass", "Deployment", 
 @table("kind", {f"a {kind}": kind for kind in KINDS})
 def test_every_child_leads_back_to_its_pool(kind: str) -> None:
     metadata = manifest(pool(), kind)["metadata"]
-    assert metadata["labels"] == {
-        "app.kubernetes.io/managed-by": "kvtier",
-        "kvtier.dev/pool": "chat",
-        "kvtier.dev/pool-namespace": "team-a",
-    }
+    assert (
+        metadata["labels"]
+        == labels("team-a", "chat")
+        == {
+            "app.kubernetes.io/managed-by": "kvtier",
+            "kvtier.dev/pool": "chat",
+            "kvtier.dev/pool-namespace": "team-a",
+        }
+    )
     assert metadata["annotations"]["kvtier.dev/pool"] == "team-a/chat"
 
 
@@ -55,19 +51,10 @@ def test_pools_of_one_name_share_no_cluster_wide_child() -> None:
 
 
 def test_model_and_pool_names_that_join_alike_have_two_deployments() -> None:
-    one = pool(metadata={"name": "a"}, models=[model(name="b-c")])
-    other = pool(metadata={"name": "a-b"}, models=[model(name="c")])
-    assert model_name(one, one.spec.models[0]) != model_name(other, other.spec.models[0])
-    assert claim_name(one) != claim_name(other)
-
-
-def test_a_selector_holds_only_what_never_changes() -> None:
-    of = pool(metadata={"labels": {"app": "search", "kvtier.dev/pool": "other"}})
-    assert selector(of, of.spec.models[0]) == {"kvtier.dev/pool": "chat", "kvtier.dev/model": "llama"}
-
-
-def test_labels_are_those_by_which_the_watch_finds_children() -> None:
-    assert labels("team-a", "chat")[names.LABEL_MANAGED_BY] == "kvtier"
+    one = context(pool(metadata={"name": "a"}, models=[model(name="b-c")]))
+    other = context(pool(metadata={"name": "a-b"}, models=[model(name="c")]))
+    assert one.models[0].name != other.models[0].name
+    assert one.lustre.claim_name != other.lustre.claim_name
 
 
 def test_an_owner_reference_names_the_pool_and_never_blocks_its_deletion() -> None:
@@ -91,29 +78,15 @@ def test_an_owner_reference_names_the_pool_and_never_blocks_its_deletion() -> No
         "another order of a list is another manifest": ({"spec": {"l": [2, 1]}}, False),
     },
 )
-def test_the_digest_of_what_was_applied(change: dict[str, Any] | None, same: bool) -> None:
+def test_the_digest_of_what_is_applied(change: dict[str, Any] | None, same: bool) -> None:
     metadata: dict[str, Any] = {"name": "x", "annotations": {"note": "y"}}
     before = {"kind": "X", "metadata": metadata, "spec": {"a": 1, "b": {}, "l": [1, 2]}}
     shuffled = {"spec": {"l": [1, 2], "b": {}, "a": 1}, "metadata": metadata, "kind": "X"}
     after = shuffled if change is None else merged(before, change)
-    one, other = (signed(manifest)["metadata"]["annotations"] for manifest in (before, after))
-    assert (one == other) is same
-    assert set(one) == {"note", names.ANNOTATION_APPLIED}
-
-
-def test_the_digest_is_of_the_object_without_it() -> None:
-    once = signed({"kind": "X", "metadata": {"annotations": {}}})
-    assert signed(once) == once
+    assert (signature(signed(before)) == signature(signed(after))) is same
+    assert set(signed(before)["metadata"]["annotations"]) == {"note", names.ANNOTATION_APPLIED}
 
 
 def test_a_field_that_is_no_longer_wanted_changes_the_annotation() -> None:
-    one, other = (
-        manifest(pool(nodePool={"spot": spot}), "ComputeClass")["metadata"] for spot in (True, False)
-    )
-    assert one["annotations"][names.ANNOTATION_APPLIED] != other["annotations"][names.ANNOTATION_APPLIED]
-
-
-def test_a_deployment_mounts_the_shared_tier_or_not() -> None:
-    assert mounts_lustre(deployment(pool()))
-    assert not mounts_lustre(deployment(pool(tiers={"lustre": None})))
-    assert not mounts_lustre(live({"kind": "Deployment", "metadata": {"name": "x"}}))
+    one, other = (manifest(pool(nodePool={"spot": spot}), "ComputeClass") for spot in (True, False))
+    assert signature(one) != signature(other)

@@ -9,7 +9,7 @@ import pytest
 import yaml
 
 from kvtier.api.load import load
-from kvtier.plan.offline import printed
+from kvtier.plan.offline import rendered
 
 GOLDEN = Path(__file__).parent / "golden"
 SAMPLES = Path(__file__).parents[3] / "manifests" / "samples"
@@ -20,4 +20,4 @@ NAMES = sorted(path.stem for path in SAMPLES.glob("*.yaml"))
 def test_a_sample_renders_to_what_is_running_already(name: str) -> None:
     (pool,) = load((SAMPLES / f"{name}.yaml").read_text(), "default")
     stored = list(yaml.safe_load_all((GOLDEN / f"{name}.yaml").read_text()))
-    assert list(printed(pool).manifests) == stored
+    assert list(rendered(pool).manifests) == stored

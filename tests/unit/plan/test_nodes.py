@@ -2,113 +2,120 @@
 
 from typing import Any
 
+import pytest
+
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Observed
-from kvtier.plan.model import Part
-from kvtier.plan.nodes import nodes_usable, plan_nodes
-from unit.builders import checks, facts, live, manifest, node, observed, pool
+from kvtier.context import Context
+from kvtier.facts.model import Event
+from kvtier.plan.nodes import plan_nodes
+from unit.builders import checks, context, facts, live, manifest, node, pool
 from unit.tables import table
+from unit.verdicts import assert_verdict
 
 POOL = pool()
-# Whether the class is written, and whether engines may be placed, is what an outcome says.
 EXISTING = pool(nodePool={"provisioner": "Existing", "nodeSelector": {"team": "search"}})
 CLASS = live(manifest(POOL, "ComputeClass"))
 
 
-def _plan(of: KVCachePool, world: Observed, **statuses: str) -> Part:
-    return plan_nodes(of, world, checks(**statuses))
-
-
 @table(
-    "of, world, statuses, verdict, outcome",
+    "look, statuses, verdict, applies, usable",
     {
         "a class that is not there is made, and engines need not wait for nodes": (
-            POOL,
-            observed(),
+            context(POOL),
             {},
             ("False", "Creating", "the ComputeClass is being made"),
-            (True, True),
+            ["ComputeClass"],
+            True,
         ),
         "a class without nodes is ready: they come on demand": (
-            POOL,
-            observed(CLASS),
+            context(POOL, CLASS),
             {},
             ("True", "OnDemand", "GKE makes nodes when a Pod asks"),
-            (True, True),
+            ["ComputeClass"],
+            True,
         ),
         "its nodes are counted": (
-            POOL,
-            observed(CLASS, facts=facts(node(POOL), node(POOL, "gpu-2", ready=False))),
+            context(POOL, CLASS, facts=facts(node(POOL), node(POOL, "gpu-2", ready=False))),
             {},
             ("True", "NodesReady", "1 of 2 nodes ready"),
-            (True, True),
+            ["ComputeClass"],
+            True,
         ),
-        "a cluster that has no ComputeClass is told the way out": (
-            POOL,
-            observed(facts=facts(compute_class_served=False)),
+        "a cluster that has no ComputeClass gets the way out": (
+            context(POOL, facts=facts(compute_class_served=False)),
             {},
             ("False", "ComputeClassNotServed", "use nodePool.provisioner Existing"),
-            (False, False),
+            [],
+            False,
         ),
         "no class is made for a machine type that does not fit": (
-            POOL,
-            observed(),
+            context(POOL),
             {"LocalSSDSupported": "False"},
             ("False", "PrerequisitesNotMet", "the machine type does not fit the pool"),
-            (False, False),
+            [],
+            False,
         ),
         "a class that is there is kept": (
-            POOL,
-            observed(CLASS),
+            context(POOL, CLASS),
             {"LocalSSDSupported": "False"},
             ("True", "OnDemand", ""),
-            (True, True),
+            ["ComputeClass"],
+            True,
         ),
         "a machine type that cannot be judged is tried": (
-            POOL,
-            observed(),
+            context(POOL),
             {"LocalSSDSupported": "Unknown"},
             ("False", "Creating", ""),
-            (True, True),
+            ["ComputeClass"],
+            True,
+        ),
+        "but not for a strict pool": (
+            context(pool(strict=True)),
+            {"LocalSSDSupported": "Unknown"},
+            ("False", "PrerequisitesNotMet", ""),
+            [],
+            False,
         ),
         "existing nodes are used": (
-            EXISTING,
-            observed(facts=facts(node(EXISTING))),
+            context(EXISTING, facts=facts(node(EXISTING))),
             {},
             ("True", "NodesReady", "1 of 1 nodes ready"),
-            (False, True),
+            [],
+            True,
         ),
         "existing nodes that do not exist are described": (
-            EXISTING,
-            observed(),
+            context(EXISTING),
             {},
             (
                 "False",
                 "NoMatchingNode",
                 "no node has team=search, cloud.google.com/gke-accelerator=nvidia-h100-80gb in us-central1-a",
             ),
-            (False, False),
+            [],
+            False,
         ),
     },
 )
 def test_nodes(
-    of: KVCachePool,
-    world: Observed,
-    statuses: dict[str, str],
-    verdict: tuple[str, str, str],
-    outcome: tuple[bool, bool],
+    look: Context, statuses: dict[str, str], verdict: tuple[str, str, str], applies: list[str], usable: bool
 ) -> None:
-    part = _plan(of, world, **statuses)
-    (condition,), (writes, usable) = part.conditions, outcome
-    assert (condition.type, condition.status, condition.reason) == ("NodePoolReady", *verdict[:2])
-    assert verdict[2] in condition.message
-    assert [one["kind"] for one in part.applies] == (["ComputeClass"] if writes else [])
-    assert nodes_usable(part) is usable
+    nodes = plan_nodes(look, checks(**statuses))
+    assert_verdict(nodes.part.conditions[0], "NodePoolReady", *verdict)
+    assert [one["kind"] for one in nodes.part.applies] == applies
+    assert nodes.usable is usable
 
 
-def test_a_strict_pool_does_not_try_a_machine_type_that_cannot_be_judged() -> None:
-    part = _plan(pool(strict=True), observed(), LocalSSDSupported="Unknown")
-    assert part.conditions[0].reason == "PrerequisitesNotMet"
+@pytest.mark.parametrize("provisioner", ["ComputeClass", "Existing"])
+def test_engines_go_on_asking_for_nodes_that_the_cloud_does_not_have(provisioner: str) -> None:
+    of = pool(nodePool={"provisioner": provisioner})
+    event = Event(
+        "Pod", "any", "FailedScaleUp", "failed: GCE out of resources. Pod is at risk of not being scheduled"
+    )
+    nodes = plan_nodes(context(of, CLASS, pod_events=(event,)), checks())
+    assert_verdict(
+        nodes.part.conditions[0], "NodePoolReady", "False", "CapacityUnavailable", "GCE out of resources"
+    )
+    assert nodes.usable
 
 
 def _priority(of: KVCachePool) -> dict[str, Any]:

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
-from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.children import children
-from kvtier.facts.model import Facts, Observed
-from kvtier.plan.children import mounts_lustre
+from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
+from kvtier.facts.children import Children
+from kvtier.facts.model import Event, Facts, Observed
+from kvtier.plan.model import Plan, key
 from kvtier.plan.offline import manifests
 from kvtier.plan.plan import plan
 from unit.builders import (
@@ -24,6 +24,7 @@ from unit.builders import (
     live,
     manifest,
     model,
+    mounts_lustre,
     node,
     observed,
     pool,
@@ -42,10 +43,17 @@ def _world(of: KVCachePool, ready: int = 1) -> Observed:
     return observed(*storage, *rest, deployment(of, ready=ready), facts=facts(node(of)))
 
 
-def _conditions(of: KVCachePool, world: Observed) -> dict[str, tuple[str, str]]:
-    status = plan(of, world, NOW).status
-    assert status is not None
-    return {condition.type: (condition.status, condition.reason) for condition in status.conditions}
+def _status(planned: Plan) -> PoolStatus:
+    assert planned.status is not None
+    return planned.status
+
+
+def _kinds(planned: Plan) -> list[str]:
+    return [one["kind"] for one in planned.applies]
+
+
+def _conditions(planned: Plan) -> dict[str, tuple[str, str]]:
+    return {one.type: (one.status, one.reason) for one in _status(planned).conditions}
 
 
 WORLDS: dict[str, tuple[KVCachePool, Observed]] = {
@@ -53,7 +61,10 @@ WORLDS: dict[str, tuple[KVCachePool, Observed]] = {
     "a pool that is complete": (FULL, _world(FULL)),
     "a pool whose prerequisites fail": (POOL, observed(facts=Facts())),
     "a pool that goes": (deleted(deletionPolicy="Delete"), _world(POOL)),
-    "a pool with leftovers": (pool(tiers={"lustre": None}, models=[model(name="other")]), _world(POOL)),
+    "a pool with children to prune": (
+        pool(tiers={"lustre": None}, models=[model(name="other")]),
+        _world(POOL),
+    ),
 }
 
 
@@ -68,30 +79,31 @@ def test_the_same_input_has_the_same_answer_and_stays_as_it_was(of: KVCachePool,
 @pytest.mark.parametrize("reverse", [False, True])
 def test_the_order_in_which_children_were_seen_does_not_count(reverse: bool) -> None:
     world = _world(FULL)
-    shuffled = dict(sorted(world.children.items(), reverse=reverse))
-    same = replace(world, children=shuffled, views=children(shuffled))
-    assert plan(FULL, same, NOW) == plan(FULL, world, NOW)
+    shuffled = replace(
+        world,
+        children=dict(sorted(world.children.items(), reverse=reverse)),
+        views=Children(dict(sorted(world.views.by_key.items(), reverse=reverse))),
+    )
+    assert plan(FULL, shuffled, NOW) == plan(FULL, world, NOW)
 
 
 def test_a_new_pool_gets_storage_and_nodes_first_and_engines_later() -> None:
     first = plan(POOL, observed(), NOW)
-    assert [one["kind"] for one in first.applies] == ["StorageClass", "PersistentVolumeClaim", "ComputeClass"]
+    assert _kinds(first) == ["StorageClass", "PersistentVolumeClaim", "ComputeClass"]
     assert first.finalizer
-    assert first.status is not None
-    assert first.status.phase == "Provisioning"
+    assert _status(first).phase == "Provisioning"
 
 
 def test_a_complete_pool_wants_exactly_what_is_there() -> None:
     done = plan(FULL, _world(FULL), NOW)
-    named = {(one["kind"], one["metadata"]["name"]) for one in done.applies}
-    assert named == {key for key in _world(FULL).children if key[0] != "Job"}, "a finished Job is a record"
+    there = {child for child in _world(FULL).views.by_key if child[0] != "Job"}
+    assert set(map(key, done.applies)) == there, "a Job that has ended is a record"
     assert done.deletes == ()
-    assert done.status is not None
-    assert (done.status.phase, done.status.models_ready) == ("Ready", "1/1")
+    assert (_status(done).phase, _status(done).models_ready) == ("Ready", "1/1")
 
 
 def test_every_condition_of_a_complete_pool() -> None:
-    assert _conditions(FULL, _world(FULL)) == {
+    assert _conditions(plan(FULL, _world(FULL), NOW)) == {
         "Ready": ("True", "AllReady"),
         "GKEVersionSupported": ("True", "Supported"),
         "LustreDriverEnabled": ("True", "Enabled"),
@@ -116,11 +128,10 @@ def test_every_condition_of_a_complete_pool() -> None:
     }
 
 
-def test_tiers_are_told_fastest_first_with_what_they_hold() -> None:
+def test_tiers_stand_fastest_first_with_what_they_hold() -> None:
     of = pool(tiers={"localSSD": {"capacity": "2000Gi"}, "objectStorage": {"bucket": "blocks"}})
-    status = plan(of, _world(of), NOW).status
-    assert status is not None
-    assert [(tier.name, tier.phase, tier.capacity, tier.tokens) for tier in status.tiers] == [
+    tiers = _status(plan(of, _world(of), NOW)).tiers
+    assert [(tier.name, tier.phase, tier.capacity, tier.tokens) for tier in tiers] == [
         ("cpu", "Configured", "100Gi", 819_200),
         ("localSSD", "Configured", "2000Gi", 16_384_000),
         ("lustre", "Bound", "18000Gi", 147_456_000),
@@ -130,38 +141,7 @@ def test_tiers_are_told_fastest_first_with_what_they_hold() -> None:
 
 def test_a_pool_of_gpu_memory_alone_says_nothing_of_storage_and_eviction() -> None:
     bare = pool(tiers={"cpu": None, "lustre": None})
-    assert not {"StorageReady", "EvictionHealthy"} & set(_conditions(bare, _world(bare)))
-
-
-@table(
-    "tiers, words",
-    {
-        "Lustre": ({}, "files on Local SSD and Lustre"),
-        "Local SSD": ({"lustre": None, "localSSD": {"capacity": "1Ti"}}, "files on Local SSD and Lustre"),
-        "a bucket": (
-            {"lustre": None, "objectStorage": {"bucket": "blocks"}},
-            "by a lifecycle rule of the bucket",
-        ),
-    },
-)
-def test_that_nothing_is_evicted_is_told_of(tiers: dict[str, Any], words: str) -> None:
-    of = pool(tiers=tiers)
-    assert _conditions(of, _world(of))["EvictionHealthy"] == ("Unknown", "NotManaged")
-    status = plan(of, _world(of), NOW).status
-    assert status is not None
-    (told,) = [one.message for one in status.conditions if one.type == "EvictionHealthy"]
-    assert words in told
-    assert ("lifecycle" in told) is ("bucket" in words)
-
-
-def test_tiers_are_told_fastest_first() -> None:
-    status = plan(FULL, _world(FULL), NOW).status
-    assert status is not None
-    assert [(tier.name, tier.phase, tier.capacity) for tier in status.tiers] == [
-        ("cpu", "Configured", "100Gi"),
-        ("localSSD", "Configured", "2000Gi"),
-        ("lustre", "Bound", "18000Gi"),
-    ]
+    assert not {"StorageReady", "EvictionHealthy"} & set(_conditions(plan(bare, _world(bare), NOW)))
 
 
 @table(
@@ -178,31 +158,7 @@ def test_tiers_are_told_fastest_first() -> None:
     },
 )
 def test_models_ready(models: list[Any], ready: int, counted: str) -> None:
-    status = plan(pool(models=models), _world(POOL, ready), NOW).status
-    assert status is not None
-    assert status.models_ready == counted
-
-
-SERVED: list[dict[str, Any]] = [
-    {"models": [{"name": "llama", "readyReplicas": 1}]},
-    {"conditions": [{"type": "Ready", "status": "True", "reason": "AllReady"}]},
-]
-
-
-@pytest.mark.parametrize("before", SERVED)
-def test_what_is_missing_from_a_pool_that_served_degrades_it(before: dict[str, Any]) -> None:
-    world = observed(facts=facts(lustre_driver=False))
-    new, old = plan(POOL, world, NOW).status, plan(pool(status=before), world, NOW).status
-    assert new is not None
-    assert old is not None
-    assert (new.phase, old.phase) == ("Blocked", "Degraded")
-
-
-def test_a_pool_whose_engines_were_never_ready_is_blocked_and_not_degraded() -> None:
-    before = {"models": [{"name": "llama", "readyReplicas": 0}]}
-    status = plan(pool(status=before), observed(facts=facts(lustre_driver=False)), NOW).status
-    assert status is not None
-    assert status.phase == "Blocked"
+    assert _status(plan(pool(models=models), _world(POOL, ready), NOW)).models_ready == counted
 
 
 def test_a_shrink_is_refused_while_replicas_go_on() -> None:
@@ -213,22 +169,20 @@ def test_a_shrink_is_refused_while_replicas_go_on() -> None:
     kinds = {one["kind"]: one for one in done.applies}
     assert kinds["Deployment"]["spec"]["replicas"] == 4
     assert "PersistentVolumeClaim" not in kinds
-    assert _conditions(shrunk, _world(POOL))["Ready"] == ("False", "WouldShrink")
+    assert _conditions(done)["Ready"] == ("False", "WouldShrink")
 
 
 def test_a_removed_tier_under_delete_takes_its_instance_with_it() -> None:
     gone = pool(tiers={"lustre": None}, deletionPolicy="Delete")
-    unmounted = deployment(gone)
-    done = plan(gone, observed(claim(POOL), unmounted), NOW)
+    done = plan(gone, observed(claim(POOL), deployment(gone)), NOW)
     assert [ref.kind for ref in done.deletes] == ["PersistentVolumeClaim"]
     volumes = [one for one in done.applies if one["kind"] == "PersistentVolume"]
     assert [volume["spec"] for volume in volumes] == [{"persistentVolumeReclaimPolicy": "Delete"}]
 
 
 def test_a_status_that_did_not_change_is_the_same_document() -> None:
-    first = plan(FULL, _world(FULL), "2026-11-29T10:00:00Z").status
-    later = plan(with_status(FULL, first), _world(FULL), NOW).status
-    assert later == first
+    first = _status(plan(FULL, _world(FULL), "2026-11-29T10:00:00Z"))
+    assert _status(plan(with_status(FULL, first), _world(FULL), NOW)) == first
 
 
 def test_a_pool_with_the_least_spec_is_planned() -> None:
@@ -263,7 +217,7 @@ def test_the_shared_tier_is_proven_before_engines_mount_it(
 ) -> None:
     world = observed(live(manifest(POOL, "StorageClass")), claim(POOL), *jobs)
     done = plan(pool(mode=mode), world, NOW)
-    assert [one["kind"] for one in done.applies] == kinds
+    assert _kinds(done) == kinds
     mounts = [mounts_lustre(one) for one in done.applies if one["kind"] == "Deployment"]
     assert mounts in ([], [bool(jobs)])
 
@@ -280,11 +234,16 @@ def test_the_shared_tier_is_proven_before_engines_mount_it(
     },
 )
 def test_a_tier_that_cannot_be_written_to(mode: str, ready: tuple[str, str], phase: str) -> None:
-    of = pool(mode=mode)
     storage = [live(manifest(POOL, "StorageClass")), claim(POOL), job(POOL, "Failed")]
     engines = [deployment(POOL), live(manifest(POOL, "Service"))] if mode == "Opportunistic" else []
-    world = observed(*storage, *engines, live(manifest(POOL, "ComputeClass")))
-    status = plan(of, world, NOW).status
-    assert status is not None
-    assert status.phase == phase
-    assert _conditions(of, world)["Ready"] == ready
+    done = plan(pool(mode=mode), observed(*storage, *engines, live(manifest(POOL, "ComputeClass"))), NOW)
+    assert _status(done).phase == phase
+    assert _conditions(done)["Ready"] == ready
+
+
+def test_the_engines_that_ask_for_nodes_stay_while_there_are_none() -> None:
+    event = Event("Pod", "any", "FailedScaleUp", "ZONE_RESOURCE_POOL_EXHAUSTED")
+    done = plan(FULL, replace(_world(FULL, ready=0), pod_events=(event,)), NOW)
+    assert "Deployment" in _kinds(done)
+    assert done.deletes == ()
+    assert (_status(done).phase, _conditions(done)["Ready"]) == ("Blocked", ("False", "CapacityUnavailable"))

@@ -4,6 +4,7 @@ from dataclasses import replace
 
 from kvtier.api import quantities
 from kvtier.api.identity import storage_class_name
+from kvtier.api.kinds import Key
 from kvtier.api.v1alpha1 import KVCachePool, TierStatus
 from kvtier.context import build
 from kvtier.data.lustre_limits import DYNAMIC, tiers
@@ -52,7 +53,8 @@ def _told_before(pool: KVCachePool, tier: TierStatus) -> str | None:
 
 def plan_storage(pool: KVCachePool, observed: Observed, checks: Checks, now: str) -> Part:
     """What the Lustre tier needs, and the state it is in."""
-    return with_throughput(pool, observed, _plan(pool, observed, checks, now))
+    part = replace(_plan(pool, observed, checks, now), keeps=storage_names(pool))
+    return with_throughput(pool, observed, part)
 
 
 def _plan(pool: KVCachePool, observed: Observed, checks: Checks, now: str) -> Part:
@@ -64,16 +66,16 @@ def _plan(pool: KVCachePool, observed: Observed, checks: Checks, now: str) -> Pa
     return plan_static(build(pool, observed, now), lustre, checks)
 
 
-def storage_names(pool: KVCachePool) -> set[tuple[str, str]]:
+def storage_names(pool: KVCachePool) -> tuple[Key, ...]:
     """Kind and name of the objects that the pool's storage consists of."""
     lustre = pool.spec.tiers.lustre
     if lustre is None:
-        return set()
+        return ()
     if lustre.provisioner == "CSI":
         behind = ("StorageClass", storage_class_name(pool, lustre))
     else:
         behind = ("PersistentVolume", volume_name(pool))
-    return {("PersistentVolumeClaim", claim_name(pool)), behind}
+    return (("PersistentVolumeClaim", claim_name(pool)), behind)
 
 
 def bound(pool: KVCachePool, observed: Observed) -> str | None:

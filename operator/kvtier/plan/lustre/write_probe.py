@@ -19,7 +19,7 @@ from kvtier.context import Context, ModelView
 from kvtier.engines.fingerprint import descriptor, directory, pool_directory
 from kvtier.engines.native import LUSTRE_ROOT
 from kvtier.facts.children import Claim, Job, JobEnd
-from kvtier.facts.model import Event, Observed
+from kvtier.facts.model import Event
 from kvtier.plan.children import child, owner
 from kvtier.plan.engine_pods import literal, placed
 from kvtier.plan.gates import ENGINES_ON_LUSTRE, blockers
@@ -60,10 +60,12 @@ def plan_write_probe(context: Context, checks: Checks, claim: Claim | None, node
     running = context.children.job(due.name)
     held = None if running else _held(blockers(checks, ENGINES_ON_LUSTRE, pool.spec.strict), nodes_usable)
     refused = running is not None and _podless(running, context.now)
-    as_root, seen = lustre.spec.prepare_as_root, Observed(pod_events=context.pod_events)
+    as_root = lustre.spec.prepare_as_root
     if last and not refused:
         found = _finding(last.end, as_root, pool_directory(pool))
-        condition = _failed(last.job.name, found, hindrance(seen, due.name), context.pace.probe_retry)
+        condition = _failed(
+            last.job.name, found, hindrance(context.pod_events, due.name), context.pace.probe_retry
+        )
     else:
         condition = held or _progress(due.name, pool.namespace, as_root, refused, context.pod_events)
     wait = context.pace.probe_retry - elapsed(last.end.at, context.now) if last else 0.0
@@ -225,7 +227,7 @@ def _progress(
         return false(TIER_WRITABLE, Reason.JOB_REFUSED, text)
     if mount := mount_hint(pod_events, name):
         return false(TIER_WRITABLE, Reason.PROBE_STUCK, f"{mount}. Seen by Job {name}: {look}")
-    hindered = hindrance(Observed(pod_events=pod_events), name)
+    hindered = hindrance(pod_events, name)
     slow = f"; so far {hindered}" if hindered else ""
     text = f"Job {name} tries whether the shared tier can be written to{slow}. Progress: {look}"
     return false(TIER_WRITABLE, Reason.PROBING, text)

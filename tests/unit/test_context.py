@@ -1,4 +1,4 @@
-"""How many blocks make one file, and that the number stays while the cache does."""
+"""One look at a pool: how many blocks make one file of a model, and that the number stays while the cache does."""
 
 import json
 from dataclasses import replace
@@ -6,11 +6,11 @@ from typing import Any
 
 import pytest
 
-from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, PoolStatus, ServedModel, TierStatus
+from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, PoolStatus, TierStatus
+from kvtier.context import ModelView
 from kvtier.data import table as data
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import ConfigMaps, Facts
-from kvtier.plan.model_sizes import blocks_per_chunk, model_chunk, undecided
 from unit.builders import context, joined, model, pool, with_status
 from unit.tables import table
 
@@ -30,12 +30,13 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
     return pool(tiers=tiers or {}, models=[model(**changes)])
 
 
-def _served(of: KVCachePool) -> ServedModel:
-    return of.spec.models[0]
+def _seen(of: KVCachePool, facts: Facts | None = None) -> ModelView:
+    (seen,) = context(of, facts=facts or Facts()).models
+    return seen
 
 
 def _blocks(of: KVCachePool, facts: Facts | None = None) -> int:
-    return blocks_per_chunk(of, _served(of), facts or Facts())
+    return _seen(of, facts).blocks_per_chunk
 
 
 def _recorded(
@@ -47,7 +48,7 @@ def _recorded(
             ModelStatus(
                 name="llama",
                 blocks_per_chunk=blocks,
-                fingerprint=fingerprint(_served(of), blocks or 16),
+                fingerprint=fingerprint(of.spec.models[0], blocks or 16),
                 **changes,
             )
         ],
@@ -72,15 +73,15 @@ def _recorded(
     },
 )
 def test_without_a_record(of: KVCachePool, blocks: int, size: int | None) -> None:
-    assert _blocks(of) == blocks
-    assert model_chunk(of, _served(of), Facts()).size == size
+    seen = _seen(of)
+    assert (seen.blocks_per_chunk, seen.chunk.blocks, seen.chunk.size) == (blocks, blocks, size)
 
 
 @pytest.mark.parametrize("name", data("models")["models"])
 @pytest.mark.parametrize("gpus", [1, 2, 8])
 def test_chunks_of_lmcache_are_large_files_of_whole_blocks_of_any_kernel(name: str, gpus: int) -> None:
-    of = _pool(model=name, tensorParallelSize=gpus, engine=LMCACHE)
-    known, blocks = context(of).models[0].geometry, _blocks(of)
+    seen = _seen(_pool(model=name, tensorParallelSize=gpus, engine=LMCACHE))
+    known, blocks = seen.geometry, seen.blocks_per_chunk
     if known is None or len(known.groups) > 1 or known.groups[0].tokens != 16:
         return
     assert blocks * 16 % 128 == 0
@@ -157,7 +158,8 @@ CONFIG, LARGER = (
     },
 )
 def test_a_document(of: KVCachePool, facts: Facts, expected: tuple[int, bool]) -> None:
-    assert (_blocks(of, facts), undecided(of, _served(of), facts)) == expected
+    seen = _seen(of, facts)
+    assert (seen.blocks_per_chunk, seen.provisional) == expected
 
 
 def test_a_document_that_changes_later_makes_no_cold_cache() -> None:
