@@ -1,152 +1,405 @@
-"""The StorageClass and the claim of the shared tier."""
+"""StorageClass and claim of the shared tier: what is written, what keeps it from that, and what is reported."""
 
 from typing import Any
 
 import pytest
 
-from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.api.conditions import find
+from kvtier.api.names import filesystem
+from kvtier.api.v1alpha1 import KVCachePool, TierStatus
+from kvtier.facts.model import Event
 from kvtier.plan.model import Part
-from unit.builders import claim, observed, pool, requesting
-from unit.plan.lustre.csi import CLASS, POOL, of_size, planned, request
+from kvtier.plan.plan import plan
+from unit.builders import NOW, claim, context, live, manifest, observed, pool, requesting
+from unit.plan.lustre.claims import (
+    BOTH,
+    CLASS,
+    CLASS_NAME,
+    GOING,
+    NAME,
+    POOL,
+    STOCKOUT,
+    instance,
+    kinds,
+    look,
+    of_size,
+    pending,
+    planned,
+    refused,
+    request,
+    wanted_claim,
+)
+from unit.simulation import Simulation
 from unit.tables import table
 
 
-def test_a_pool_without_lustre_has_no_storage_and_nothing_to_say_about_it() -> None:
-    assert planned(pool(tiers={"lustre": None}), observed(CLASS, claim(POOL))) == Part()
+def _tier(part: Part) -> TierStatus:
+    (tier,) = part.tiers
+    return tier
 
 
-def test_the_class_comes_before_the_claim_that_names_it() -> None:
-    part = planned(POOL, observed())
-    assert [one["kind"] for one in part.applies] == ["StorageClass", "PersistentVolumeClaim"]
-    assert part.applies[1]["spec"]["storageClassName"] == part.applies[0]["metadata"]["name"]
+def _reason(part: Part) -> str:
+    (condition,) = part.conditions
+    return condition.reason
 
 
-FAILED_SPEC = {"storageClassName": "another-class"}
+# The class
 
-STATES: dict[str, tuple[KVCachePool, Any, tuple[str, str, str], tuple[str, str | None], str | None]] = {
-    "a claim that is not there is made": (
-        POOL,
-        None,
-        ("False", "Creating", "the claim is being made"),
-        ("Waiting", None),
-        "18000Gi",
-    ),
-    "a claim that waits for its instance says how to watch it": (
-        POOL,
-        claim(POOL, "Pending"),
-        ("False", "Provisioning", "waits for its Lustre instance of 18000Gi; 10 to 30 minutes are normal"),
-        ("Provisioning", None),
-        "18000Gi",
-    ),
-    "a claim without a phase yet waits too": (
-        POOL,
-        claim(POOL, "Pending", status=None),
-        ("False", "Provisioning", "kubectl -n team-a describe pvc"),
-        ("Provisioning", None),
-        "18000Gi",
-    ),
-    "another capacity waits until a claim is bound, because Kubernetes refuses it before": (
-        of_size("27000Gi"),
-        claim(POOL, "Pending"),
-        ("False", "Provisioning", "18000Gi"),
-        ("Provisioning", None),
-        "18000Gi",
-    ),
-    "a bound claim is ready": (
-        POOL,
-        claim(POOL),
-        ("True", "Bound", "is bound to 18000Gi"),
-        ("Bound", "18000Gi"),
-        "18000Gi",
-    ),
-    "a larger capacity is asked for, and Pods go on": (
-        of_size("27000Gi"),
-        claim(POOL),
-        (
-            "True",
-            "Resizing",
-            "is bound to 18000Gi and grows to 27000Gi, which may take 90 minutes; Pods go on",
-        ),
-        ("Resizing", "18000Gi"),
-        "27000Gi",
-    ),
-    "a claim that grows already is left to grow": (
-        of_size("27000Gi"),
-        claim(POOL, spec=requesting("27000Gi")),
-        ("True", "Resizing", "grows to 27000Gi"),
-        ("Resizing", "18000Gi"),
-        "27000Gi",
-    ),
-    "a growth that is taken back stays asked for, because it cannot be taken back": (
-        POOL,
-        claim(POOL, spec=requesting("27000Gi")),
-        ("True", "GrowthAbandoned", "is bound to 18000Gi; it still asks for 27000Gi"),
-        ("Bound", "18000Gi"),
-        "27000Gi",
-    ),
-    "a growth that is taken back in part is asked for anew": (
-        of_size("27000Gi"),
-        claim(POOL, spec=requesting("36000Gi")),
-        ("True", "Resizing", "grows to 27000Gi"),
-        ("Resizing", "18000Gi"),
-        "27000Gi",
-    ),
-    "a smaller capacity is never asked for": (
-        of_size("9000Gi"),
-        claim(POOL),
-        ("True", "Bound", "is bound to 18000Gi"),
-        ("Bound", "18000Gi"),
-        "18000Gi",
-    ),
-    "an instance that came out larger keeps its request": (
-        POOL,
-        claim(POOL, capacity="18432Gi"),
-        ("True", "Bound", "is bound to 18432Gi"),
-        ("Bound", "18432Gi"),
-        "18000Gi",
-    ),
-    "a claim whose volume is gone says so": (
-        POOL,
-        claim(POOL, "Lost"),
-        ("False", "VolumeLost", "is gone: restore it or delete the claim"),
-        ("Failed", None),
-        "18000Gi",
-    ),
-    "a claim that somebody deletes says so": (
-        POOL,
-        claim(POOL, metadata={"deletionTimestamp": "2026-11-29T12:00:00Z"}),
-        ("False", "ClaimDeleted", "goes when no Pod uses it any more"),
-        ("Bound", "18000Gi"),
-        None,
-    ),
-    "a claim of another class is not touched": (
-        POOL,
-        claim(POOL, spec=FAILED_SPEC),
-        ("False", "ClaimMismatch", "was made for StorageClass another-class, the spec describes"),
-        ("Failed", "18000Gi"),
-        None,
-    ),
+
+def test_the_class_is_what_the_lustre_driver_wants() -> None:
+    parameters = CLASS["parameters"]
+    assert CLASS["provisioner"] == "lustre.csi.storage.gke.io"
+    assert parameters["perUnitStorageThroughput"] == "1000"
+    assert parameters["network"] == "projects/my-project/global/networks/default"
+    assert parameters["filesystem"] == filesystem("team-a", "chat")
+    assert {type(value) for value in parameters.values()} == {str}
+    assert CLASS["allowedTopologies"][0]["matchLabelExpressions"] == [
+        {"key": "topology.gke.io/zone", "values": ["us-central1-a"]}
+    ]
+    assert (CLASS["reclaimPolicy"], CLASS["allowVolumeExpansion"]) == ("Retain", True)
+
+
+def test_a_file_system_name_of_the_user_is_taken() -> None:
+    of = pool(tiers={"lustre": {"filesystem": "Scratch1"}})
+    assert manifest(of, "StorageClass")["parameters"]["filesystem"] == "Scratch1"
+
+
+@table(
+    "lustre, same",
+    {
+        "another throughput is another class": ({"throughputPerTiB": 500}, False),
+        "another network is another class": ({"network": "projects/my-project/global/networks/other"}, False),
+        "another file system is another class": ({"filesystem": "other"}, False),
+        "another zone is another class": ({"zone": "us-central1-b"}, False),
+        "another capacity is the same class": ({"capacity": "27000Gi"}, True),
+    },
+)
+def test_the_name_of_the_class(lustre: dict[str, Any], same: bool) -> None:
+    other = manifest(pool(tiers={"lustre": lustre}), "StorageClass")
+    assert (other["metadata"]["name"] == CLASS_NAME) is same
+    assert (other == manifest(POOL, "StorageClass")) is same
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"mode": "Opportunistic"},
+        {"deletionPolicy": "Delete"},
+        {"nodePool": {"zones": ["us-central1-a", "us-central1-b"]}},
+        {"nodePool": {"provisioner": "Existing"}},
+        {},
+    ],
+)
+def test_no_claim_of_any_pool_waits_for_a_pod_that_waits_for_it(changes: dict[str, Any]) -> None:
+    assert manifest(pool(**changes), "StorageClass")["volumeBindingMode"] == "Immediate"
+
+
+IMMUTABLE: dict[str, dict[str, Any]] = {
+    "provisioner": {"provisioner": "other.example"},
+    "parameters": {"parameters": {"perUnitStorageThroughput": "250"}},
+    "reclaimPolicy": {"reclaimPolicy": "Delete"},
+    "volumeBindingMode": {"volumeBindingMode": "WaitForFirstConsumer"},
 }
 
 
-@table("of, found, condition, tier, size", STATES)
-def test_claim(
-    of: KVCachePool,
-    found: Any,
-    condition: tuple[str, str, str],
-    tier: tuple[str, str | None],
-    size: str | None,
-) -> None:
-    part = planned(of, observed(CLASS, *([found] if found else [])))
-    (said,), (state,) = part.conditions, part.tiers
-    assert (said.type, said.status, said.reason) == ("StorageReady", *condition[:2])
-    assert condition[2] in said.message
-    assert (state.name, state.phase, state.capacity) == ("lustre", *tier)
-    assert request(part) == size
+@pytest.mark.parametrize("field", IMMUTABLE)
+def test_a_class_that_differs_in_what_cannot_change_stops_every_write(field: str) -> None:
+    part = planned(look(POOL, claim(POOL), class_=live(CLASS, **IMMUTABLE[field])))
+    assert part.applies == ()
+    assert _reason(part) == "StorageClassImmutable"
+    why = f"differs in {field}, which Kubernetes does not let change: delete the class"
+    assert why in part.conditions[0].message
+    assert _tier(part).phase == "Failed"
+
+
+def test_a_class_that_differs_in_what_can_change_is_written() -> None:
+    assert kinds(planned(look(POOL, claim(POOL), class_=live(CLASS, allowVolumeExpansion=None)))) == BOTH
+
+
+# The claim
+
+
+def test_the_class_comes_before_the_claim_that_names_it() -> None:
+    part = planned(context(POOL))
+    assert kinds(part) == BOTH
+    assert wanted_claim(part)["storageClassName"] == part.applies[0]["metadata"]["name"]
+
+
+def test_a_pool_without_lustre_has_no_storage_and_nothing_to_say_about_it() -> None:
+    found = plan(pool(tiers={"lustre": None}), observed(CLASS, claim(POOL)), NOW)
+    assert not {"StorageClass", "PersistentVolumeClaim"} & {one["kind"] for one in found.applies}
+    assert found.status is not None
+    assert find(found.status.conditions, "StorageReady") is None
+    assert [tier.name for tier in found.status.tiers] == ["cpu"]
+
+
+def test_the_claim_is_shared_by_all_pods_and_outlives_its_pool() -> None:
+    made = manifest(POOL, "PersistentVolumeClaim")
+    assert made["spec"]["accessModes"] == ["ReadWriteMany"]
+    assert "ownerReferences" not in made["metadata"]
+
+
+GROWN = claim(POOL, spec=requesting("27000Gi"))
+ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
+
+
+@table(
+    "want, found, verdict, words, tier",
+    {
+        "a claim that is not there is made": (
+            "18000Gi",
+            None,
+            "False Creating",
+            "the claim is being made",
+            "Waiting, None of 18000Gi",
+        ),
+        "a claim that waits for its instance says how to watch it": (
+            "18000Gi",
+            claim(POOL, "Pending"),
+            "False Provisioning",
+            "waits for its Lustre instance of 18000Gi; 10 to 30 minutes are normal",
+            "Provisioning, None of 18000Gi",
+        ),
+        "a claim without a phase yet waits too": (
+            "18000Gi",
+            claim(POOL, "Pending", status=None),
+            "False Provisioning",
+            "kubectl -n team-a describe pvc",
+            "Provisioning, None of 18000Gi",
+        ),
+        "another capacity waits until a claim is bound, because Kubernetes refuses it before": (
+            "27000Gi",
+            claim(POOL, "Pending"),
+            "False Provisioning",
+            "18000Gi",
+            "Provisioning, None of 18000Gi",
+        ),
+        "a claim whose volume is gone says so": (
+            "18000Gi",
+            claim(POOL, "Lost"),
+            "False VolumeLost",
+            "is gone: restore it or delete the claim",
+            "Failed, None of 18000Gi",
+        ),
+        "a claim that somebody deletes says so": (
+            "18000Gi",
+            claim(POOL, **GOING),
+            "False ClaimDeleted",
+            "goes when no Pod uses it any more",
+            "Bound, 18000Gi of None",
+        ),
+        "a claim of another class is not touched": (
+            "18000Gi",
+            claim(POOL, **ANOTHER),
+            "False ClaimMismatch",
+            "was made for StorageClass another-class, the spec describes",
+            "Failed, 18000Gi of None",
+        ),
+        "a larger capacity is asked for, and Pods go on": (
+            "27000Gi",
+            claim(POOL),
+            "True Resizing",
+            "is bound to 18000Gi and grows to 27000Gi, which may take 90 minutes; Pods go on",
+            "Resizing, 18000Gi of 27000Gi",
+        ),
+        "a growth that is taken back stays asked for, because it cannot be taken back": (
+            "18000Gi",
+            GROWN,
+            "True GrowthAbandoned",
+            "is bound to 18000Gi; it still asks for 27000Gi",
+            "Bound, 18000Gi of 27000Gi",
+        ),
+    },
+)
+def test_claim(want: str, found: Any, verdict: str, words: str, tier: str) -> None:
+    part = planned(look(of_size(want), found))
+    (condition,), state = part.conditions, _tier(part)
+    assert (condition.type, f"{condition.status} {condition.reason}") == ("StorageReady", verdict)
+    assert words in condition.message
+    assert (state.name, f"{state.phase}, {state.capacity} of {request(part)}") == ("lustre", tier)
+
+
+@table(
+    "want, found, reason, tier",
+    {
+        "as large as it is to be": ("18000Gi", claim(POOL), "Bound", "18000Gi of 18000Gi"),
+        "larger than it is to be": ("9000Gi", claim(POOL), "Bound", "18000Gi of 18000Gi"),
+        "larger than was asked for": (
+            "18000Gi",
+            claim(POOL, capacity="18432Gi"),
+            "Bound",
+            "18432Gi of 18000Gi",
+        ),
+        "growing already": ("27000Gi", GROWN, "Resizing", "18000Gi of 27000Gi"),
+        "growing to more than it is to have": (
+            "27000Gi",
+            claim(POOL, spec=requesting("36000Gi")),
+            "Resizing",
+            "18000Gi of 27000Gi",
+        ),
+    },
+)
+def test_a_bound_claim_that_is(want: str, found: Any, reason: str, tier: str) -> None:
+    part = planned(look(of_size(want), found))
+    (condition,), state = part.conditions, _tier(part)
+    assert (condition.status, condition.reason, state.phase) == ("True", reason, reason)
+    assert f"claim {NAME} is bound to {state.capacity}" in condition.message
+    assert f"{state.capacity} of {request(part)}" == tier
 
 
 @pytest.mark.parametrize("size", ["18000Gi", f"{18000 * 1024}Mi", str(18000 * 2**30)])
 def test_the_same_size_in_another_unit_is_the_same_size(size: str) -> None:
-    part = planned(POOL, observed(CLASS, claim(POOL, capacity=size, spec=requesting(size))))
-    assert part.conditions[0].reason == "Bound"
-    assert request(part) == "18000Gi"
+    part = planned(look(POOL, claim(POOL, capacity=size, spec=requesting(size))))
+    assert (_reason(part), request(part)) == ("Bound", "18000Gi")
+
+
+@table(
+    "of, found, bound",
+    {
+        "a bound claim is bound": (POOL, claim(POOL), True),
+        "a claim that grows is bound": (POOL, GROWN, True),
+        "a claim that waits is not": (POOL, claim(POOL, "Pending"), False),
+        "a lost claim is not": (POOL, claim(POOL, "Lost"), False),
+        "a claim that is being deleted is not": (POOL, claim(POOL, **GOING), False),
+        "a claim of another class is not": (POOL, claim(POOL, **ANOTHER), False),
+        "a claim that the spec no longer asks for is not": (pool(tiers={"lustre": None}), claim(POOL), False),
+        "no claim is not": (POOL, None, False),
+    },
+)
+def test_what_engines_may_mount(of: KVCachePool, found: Any, bound: bool) -> None:
+    seen = look(of, found).lustre
+    assert seen.bound_claim is (seen.claim if bound else None)
+
+
+@table(
+    "holders, words",
+    {
+        "nobody that is known": ((), "goes when no Pod uses it any more"),
+        "one": (("a",), "any more: a"),
+        "many": (tuple("abcdefg"), "any more: a, b, c, d, e and 2 more"),
+    },
+)
+def test_a_deleted_claim_is_kept_by(holders: tuple[str, ...], words: str) -> None:
+    part = planned(look(POOL, claim(POOL, **GOING), holders=holders))
+    assert _reason(part) == "ClaimDeleted"
+    assert part.conditions[0].message.endswith(words)
+
+
+@pytest.mark.parametrize(
+    ("cluster", "name"),
+    [
+        (None, None),
+        (
+            {"project": "p", "location": "us-central1", "name": "c"},
+            "projects/p/locations/us-central1-a/instances/pvc-PersistentVolumeClaim-uid",
+        ),
+    ],
+)
+def test_the_instance_is_named_where_it_is_known(cluster: Any, name: str | None) -> None:
+    assert _tier(planned(look(pool(cluster=cluster), pending()))).instance == name
+
+
+@table(
+    "state, verdict",
+    {
+        "an instance that is well": ("ACTIVE", "True Bound"),
+        "an instance that grows": ("UPDATING", "True Bound"),
+        "an instance that is stopped": ("STOPPED", "False InstanceStopped"),
+        "an instance whose key is gone": ("SUSPENDED", "False InstanceSuspended"),
+        "a state that is new": ("DREAMING", "Unknown InstanceStateUnknown"),
+    },
+)
+def test_a_bound_claim_is_as_well_as_its_instance(state: str, verdict: str) -> None:
+    (condition,) = planned(look(POOL, claim(POOL), lustre=instance(state))).conditions
+    assert f"{condition.status} {condition.reason}" == verdict
+
+
+@table(
+    "events, phase",
+    {
+        "progress is": ([refused("DeadlineExceeded")], "Provisioning"),
+        "silence is": ([], "Provisioning"),
+        "a failure for good is": ([STOCKOUT], "Failed"),
+    },
+)
+def test_the_phase_of(events: list[Event], phase: str) -> None:
+    assert _tier(planned(look(POOL, pending(), *events))).phase == phase
+
+
+@table(
+    "found, seconds",
+    {
+        "soon, as long as no Events were read": (pending(0.05), 5),
+        "often, while it may take some minutes": (pending(1), 15),
+        "seldom, if it takes long": (pending(61), 60),
+        "seldom, while it is being deleted": (claim(POOL, **GOING), 60),
+        "seldom, if it is of another class and may be replaced": (
+            pending(**ANOTHER),
+            60,
+        ),
+        "never, if it is of another class and has its volume": (
+            claim(POOL, **ANOTHER),
+            None,
+        ),
+        "never, if it is bound": (claim(POOL), None),
+    },
+)
+def test_a_claim_is_looked_at_again(found: Any, seconds: float | None) -> None:
+    assert planned(look(POOL, found)).again == seconds
+
+
+def test_engines_of_an_opportunistic_pool_start_while_its_claim_waits() -> None:
+    world = Simulation(pool(mode="Opportunistic"))
+    world.at()
+    world.at()
+    assert world.verdict("StorageReady") == ("False", "Provisioning")
+    assert "Deployment" in world.kinds()
+
+
+# Prerequisites
+
+
+@table(
+    "statuses, strict, message",
+    {
+        "a prerequisite that does not hold": (
+            {"LustreDriverEnabled": "False"},
+            False,
+            "nothing is created while LustreDriverEnabled is False",
+        ),
+        "a prerequisite that a strict pool cannot see": (
+            {"NetworkMatched": "Unknown"},
+            True,
+            "nothing is created while NetworkMatched is Unknown",
+        ),
+        "several are all named": (
+            {"ZoneMatched": "False", "CapacityValid": "False"},
+            False,
+            "ZoneMatched is False, CapacityValid is False",
+        ),
+    },
+)
+def test_no_storage_is_made_with(statuses: dict[str, str], strict: bool, message: str) -> None:
+    part = planned(context(pool(strict=strict)), **statuses)
+    assert part.applies == ()
+    assert (part.conditions[0].status, _reason(part)) == ("False", "PrerequisitesNotMet")
+    assert message in part.conditions[0].message
+    assert _tier(part).phase == "Waiting"
+
+
+@table(
+    "statuses",
+    {
+        "what cannot be seen": {"NetworkMatched": "Unknown"},
+        "the node image, which is the engines' matter": {"NodeImageSupported": "False"},
+        "a missing token, which is the engines' matter": {"CredentialsPresent": "False"},
+    },
+)
+def test_storage_is_made_in_spite_of(statuses: dict[str, str]) -> None:
+    assert kinds(planned(context(POOL), **statuses)) == BOTH
+
+
+def test_a_claim_that_is_there_is_reported_but_not_touched_while_a_prerequisite_does_not_hold() -> None:
+    part = planned(look(of_size("9000Gi"), claim(POOL)), CapacityValid="False")
+    assert part.applies == ()
+    assert (_reason(part), _tier(part).capacity) == ("Bound", "18000Gi")

@@ -1,0 +1,89 @@
+"""Claims of the CSI driver, and what its sidecars' Events say about them."""
+
+from dataclasses import replace
+from datetime import datetime, timedelta
+from typing import Any
+
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.context import Context
+from kvtier.facts.model import Event, Instance, LustreFacts
+from kvtier.facts.volumes import Volume, Volumes
+from kvtier.plan.lustre.csi import plan_csi
+from kvtier.plan.model import Part
+from unit.builders import NOW, checks, claim, context, facts, live, manifest, pool
+
+POOL = pool()
+CLASS = live(manifest(POOL, "StorageClass"))
+CLASS_NAME, NAME = CLASS["metadata"]["name"], manifest(POOL, "PersistentVolumeClaim")["metadata"]["name"]
+BOTH = ["StorageClass", "PersistentVolumeClaim"]
+GOING: dict[str, Any] = {"metadata": {"deletionTimestamp": NOW}}
+
+
+def of_size(capacity: str) -> KVCachePool:
+    return pool(tiers={"lustre": {"capacity": capacity}})
+
+
+def ago(minutes: float) -> str:
+    """A time before NOW."""
+    return (datetime.fromisoformat(NOW) - timedelta(minutes=minutes)).isoformat().replace("+00:00", "Z")
+
+
+def pending(minutes: float = 1, **changes: Any) -> Any:
+    """A claim that has waited that long."""
+    return live(claim(POOL, "Pending", metadata={"creationTimestamp": ago(minutes)}), **changes)
+
+
+def event(reason: str, message: str = "", **changes: Any) -> Event:
+    """An Event about the claim, seen just now."""
+    return Event("PersistentVolumeClaim", NAME, reason, message, **{"first": NOW, "last": NOW, **changes})
+
+
+def refused(code: str, words: str = "why", **changes: Any) -> Event:
+    """What the external-provisioner reports when the driver answers with a code."""
+    text = f'failed to provision volume with StorageClass "a": rpc error: code = {code} desc = {words}'
+    return event("ProvisioningFailed", text, type="Warning", **changes)
+
+
+STOCKOUT = refused("ResourceExhausted", "The zone does not have enough resources available")
+
+
+def instance(state: str = "ACTIVE") -> LustreFacts:
+    """What the Lustre API says of an instance that is there."""
+    name = "projects/p/locations/us-central1-a/instances/pvc-uid"
+    return LustreFacts(Instance(name, state, 18000 * 2**30, 1000, "kv", "net"))
+
+
+def look(
+    of: KVCachePool,
+    found: Any,
+    *events: Event,
+    lustre: LustreFacts | None = None,
+    volumes: tuple[Volume, ...] = (),
+    **seen: Any,
+) -> Context:
+    """A look at a pool with its class and a claim (or None), the newest Event first."""
+    known = replace(facts(), lustre=lustre, volumes=Volumes({one.name: one for one in volumes}))
+    children = [seen.pop("class_", CLASS), *([found] if found else [])]
+    return context(of, *children, facts=known, claim_events=events, **seen)
+
+
+def planned(at: Context, **statuses: str) -> Part:
+    """What is planned while prerequisites have these statuses."""
+    assert at.lustre.spec is not None
+    return plan_csi(at, at.lustre.spec, checks(**statuses))
+
+
+def kinds(part: Part) -> list[str]:
+    """The kinds of what is written."""
+    return [one["kind"] for one in part.applies]
+
+
+def wanted_claim(part: Part) -> Any:
+    """The spec of the claim that is written, None where none is."""
+    return next((one["spec"] for one in part.applies if one["kind"] == "PersistentVolumeClaim"), None)
+
+
+def request(part: Part) -> str | None:
+    """What the written claim asks for, None where none is written."""
+    spec = wanted_claim(part)
+    return spec["resources"]["requests"]["storage"] if spec else None
