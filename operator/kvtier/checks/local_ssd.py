@@ -9,7 +9,7 @@ from kvtier.api.placement import pods_per_node
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.reasons import Reason
 from kvtier.context import Context
-from kvtier.data import table
+from kvtier.data.machines import MACHINE_TYPES
 from kvtier.facts.model import Node
 
 
@@ -52,7 +52,7 @@ def check(context: Context) -> Condition:
 
 def _fit(capacity: Quantity, pods: int, gpus: int, allocatable: int, whose: str) -> Condition:
     """An emptyDir is charged with all that its Pods hold on the node's disks, and its Pods are evicted for it."""
-    beside = table("machine_types")["besideGibPerGPU"] * gpus * GIB
+    beside = MACHINE_TYPES.beside_gib_per_gpu * gpus * GIB
     wants = f"{pods} x {capacity} and {gib(beside)} beside it (model weights, logs)"
     if pods * capacity.bytes + beside > allocatable:
         most = max(allocatable - beside, 0) // pods // GIB * GIB
@@ -74,23 +74,20 @@ def _allocatable(nodes: Iterable[Node], disks: int) -> tuple[int, str]:
 
 
 def _computed(disks: int) -> int:
-    machine = table("machine_types")
-    capacity = disks * machine["diskGib"] * machine["filesystem"]
-    reserved = machine["reservedGib"]
+    capacity = disks * MACHINE_TYPES.disk_gib * MACHINE_TYPES.filesystem
+    reserved = MACHINE_TYPES.reserved_gib
     kept = reserved.get(disks, max(reserved.values()))
-    return int(capacity * (1 - machine["evictionShare"]) - kept) * GIB
+    return int(capacity * (1 - MACHINE_TYPES.eviction_share) - kept) * GIB
 
 
 def _disks(machine_type: str | None, asked: int | None) -> _Disks | None:
     """Disks of a node, or None when nothing is known about the machine type."""
-    machines = table("machine_types")
-    if machine_type in machines["attached"]:
-        return _Disks(machines["attached"][machine_type], fixed=True)
-    if machine_type in machines["none"]:
+    name = machine_type or ""
+    if name in MACHINE_TYPES.attached:
+        return _Disks(MACHINE_TYPES.attached[name], fixed=True)
+    if name in MACHINE_TYPES.without:
         return _Disks(0, fixed=True)
     if asked is not None:
         return _Disks(asked, fixed=False)
-    selectable = machine_type and machine_type.startswith(
-        tuple(f"{family}-" for family in machines["selectable"])
-    )
+    selectable = name.startswith(tuple(f"{family}-" for family in MACHINE_TYPES.selectable))
     return _Disks(0, fixed=False) if selectable else None

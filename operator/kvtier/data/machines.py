@@ -1,5 +1,9 @@
 """GPUs and machine types of GKE: what they have, and what is left of it for Pods, typed."""
 
+from typing import Annotated
+
+from pydantic import Field
+
 from kvtier.data import Row, Table, table
 
 
@@ -27,5 +31,23 @@ class NodeMemoryTable(Table):
     tier_share: float
 
 
+class MachineTypeTable(Table):
+    """All of `data/machine_types.yaml`: Local SSDs of `disk_gib` GiB by machine type.
+
+    `attached`: so many, always. `without`: none, ever. `selectable`: families with as many as one asks for. GKE keeps
+    `reserved_gib` GiB by number of disks, and Pods need `beside_gib_per_gpu` GiB beside their cache.
+    """
+
+    disk_gib: int
+    attached: dict[str, int]
+    without: Annotated[frozenset[str], Field(alias="none")]
+    selectable: tuple[str, ...]
+    filesystem: float
+    eviction_share: float
+    reserved_gib: dict[int, int]
+    beside_gib_per_gpu: Annotated[int, Field(alias="besideGibPerGPU")]
+
+
 ACCELERATORS = AcceleratorTable.model_validate(table("accelerators"))
+MACHINE_TYPES = MachineTypeTable.model_validate(table("machine_types"))
 NODE_MEMORY = NodeMemoryTable.model_validate(table("node_memory"))

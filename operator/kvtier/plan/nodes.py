@@ -9,7 +9,7 @@ from kvtier.api.kinds import COMPUTE_CLASS
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.context import Context
-from kvtier.data import table
+from kvtier.data.machines import MACHINE_TYPES
 from kvtier.facts.model import Node
 from kvtier.plan.children import child
 from kvtier.plan.gates import NODES, blockers
@@ -85,7 +85,7 @@ def _compute_class(pool: KVCachePool, name: str) -> Manifest:
 def _local_ssd_count(pool: KVCachePool) -> int | None:
     """Disks to ask for: the pool's own number, else what the machine type comes with if the tier needs them."""
     nodes = pool.spec.node_pool
-    attached: int | None = table("machine_types")["attached"].get(nodes.machine_type)
+    attached = MACHINE_TYPES.attached.get(nodes.machine_type or "")
     return nodes.local_ssd_count or (attached if pool.spec.tiers.local_ssd else None)
 
 
