@@ -86,6 +86,9 @@ def _column(name: str, path: str, type_: str, description: str) -> dict[str, Any
     return {"name": name, "type": type_, "description": description, "jsonPath": path} | priority
 
 
+_DROPPED = ("title", "const", "$ref", "$defs", "anyOf", "allOf", "exclusiveMinimum", "exclusiveMaximum")
+
+
 def _structural(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """One JSON-schema node in the dialect of structural schemas: no $ref, no null, no titles."""
     node = _resolve(node, definitions)
@@ -114,9 +117,6 @@ def _default(value: Any, node: dict[str, Any]) -> dict[str, Any]:
         given = {key: item for key, item in value.items() if item is not None}
         return {"default": given} if "properties" in node else {}
     return {} if value in (None, []) else {"default": value}
-
-
-_DROPPED = ("title", "const", "$ref", "$defs", "anyOf", "allOf", "exclusiveMinimum", "exclusiveMaximum")
 
 
 def _resolve(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:

@@ -2,8 +2,11 @@
 
 from dataclasses import dataclass
 
+from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data.kv_dtypes import KV_DTYPES
 from kvtier.data.machines import ACCELERATORS
+from kvtier.data.vllm_flags import given
+from kvtier.sizing.architectures import Config, element_type, family_of
 
 _SAME = ("float16", "bfloat16")
 _RECORDS = ("fp8_ds_mla", "nvfp4_ds_mla")
@@ -25,13 +28,44 @@ class Traits:
     fp8_scales: bool | None = None
 
 
+_OTHER_MODEL = ("--dtype", "--quantization", "-q", "--hf-overrides", "--hf-config-path")
+_OTHER_ATTENTION = "VLLM_MLA_DISABLE"
+
+
+def traits(model: ServedModel, config: Config | None) -> Traits:
+    """What the model's config.json says, unless the user has vLLM read another one into it."""
+    changed = given(model.extra_args, _OTHER_MODEL) or any(v.name == _OTHER_ATTENTION for v in model.env)
+    if config is None or changed:
+        return Traits()
+    family = family_of(config)
+    return Traits(
+        latent=None if family is None else family in ("latent", "sparseLatent"),
+        sparse=None if family is None else family == "sparseLatent",
+        weights=element_type(config, "auto"),
+        fp8_scales=_scaled(config),
+    )
+
+
+_SCALED = ("fp8", "quark", "modelopt", "modelopt_fp4")
+"""Quantizations of which vLLM looks for scales of the cache, whether there are any or not."""
+
+
+def _scaled(config: Config) -> bool:
+    """Whether vLLM prepares for scales of the cache (model_executor/layers/quantization of 0.33.0)."""
+    quantization = config.get("quantization_config")
+    if not isinstance(quantization, dict):
+        return False
+    own = quantization.get("kv_cache_scheme") or quantization.get("kv_cache_quant_algo")
+    return bool(own) or quantization.get("quant_method") in _SCALED
+
+
 def fault(dtype: str, accelerator: str, model: Traits) -> str | None:
     """Why vLLM would not start with this --kv-cache-dtype, or None if nothing is known against it."""
     return (
-        _of_maker(dtype, accelerator)
-        or _of_latents(dtype, model)
-        or _of_capability(dtype, accelerator, model)
-        or _of_weights(dtype, model)
+        _other_maker(dtype, accelerator)
+        or _no_latent_kernel(dtype, model)
+        or _other_capability(dtype, accelerator, model)
+        or _other_weights(dtype, model)
     )
 
 
@@ -46,14 +80,24 @@ def caution(dtype: str, accelerator: str) -> str | None:
     )
 
 
-def _of_maker(dtype: str, accelerator: str) -> str | None:
+def _other_maker(dtype: str, accelerator: str) -> str | None:
     maker = KV_DTYPES.other_makers.get(dtype)
     if maker is None or not accelerator.startswith("nvidia-"):
         return None
     return f"kvCacheDtype {dtype} is for {maker}, and {accelerator} is not one: leave the type out"
 
 
-def _of_capability(dtype: str, accelerator: str, model: Traits) -> str | None:
+def _no_latent_kernel(dtype: str, model: Traits) -> str | None:
+    if model.latent and dtype not in KV_DTYPES.for_latents:
+        return f"kvCacheDtype {dtype}: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
+    if dtype in _RECORDS and model.latent is False:
+        return f"kvCacheDtype {dtype} is a format of latent attention (MLA), which this model does not have"
+    if dtype in _RECORDS and model.sparse is False:
+        return f"kvCacheDtype {dtype} needs sparse attention, which this model does not have: use fp8"
+    return None
+
+
+def _other_capability(dtype: str, accelerator: str, model: Traits) -> str | None:
     capability, row = ACCELERATORS.capability.get(accelerator), KV_DTYPES.gpus.get(dtype)
     if capability is None or row is None:
         return None
@@ -68,17 +112,7 @@ def _of_capability(dtype: str, accelerator: str, model: Traits) -> str | None:
     )
 
 
-def _of_latents(dtype: str, model: Traits) -> str | None:
-    if model.latent and dtype not in KV_DTYPES.for_latents:
-        return f"kvCacheDtype {dtype}: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
-    if dtype in _RECORDS and model.latent is False:
-        return f"kvCacheDtype {dtype} is a format of latent attention (MLA), which this model does not have"
-    if dtype in _RECORDS and model.sparse is False:
-        return f"kvCacheDtype {dtype} needs sparse attention, which this model does not have: use fp8"
-    return None
-
-
-def _of_weights(dtype: str, model: Traits) -> str | None:
+def _other_weights(dtype: str, model: Traits) -> str | None:
     if dtype == "fp8_e5m2" and model.fp8_scales:
         return (
             "kvCacheDtype fp8_e5m2 is not for checkpoints that are quantized to 8 bits or bring scales for such a "

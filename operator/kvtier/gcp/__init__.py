@@ -1,1 +1,1 @@
-"""The door to Google Cloud: thin asynchronous wrappers of the Google clients."""
+"""Google Cloud's APIs: thin asynchronous wrappers of Google's clients."""

@@ -6,7 +6,7 @@ from typing import Any
 
 _LONGEST_MESSAGE = 300
 
-_UNSAID = {
+_IMPLIED = {
     400: "Internal",
     401: "Unauthenticated",
     403: "PermissionDenied",
@@ -16,8 +16,8 @@ _UNSAID = {
     503: "Unavailable",
     504: "Unavailable",
 }
-"""What an HTTP status means where no canonical code comes with it, so that something else than the API has
-answered: a 404 says nothing about the resource then (grpc/grpc, doc/http-grpc-status-mapping.md)."""
+"""The canonical code of an HTTP status that comes without one, so that something else than the API has answered: a 404
+says nothing about the resource then (grpc/grpc, doc/http-grpc-status-mapping.md)."""
 
 
 class GoogleError(Exception):
@@ -54,7 +54,7 @@ class BadAnswerError(GoogleError):
 
 
 def tidy(message: str) -> str:
-    """Short, and without what differs from one failure to the next or tells nobody anything."""
+    """At most 300 characters of it, without addresses of objects and query strings, which differ every time."""
     message = re.sub(r"<?\S+ object at 0x[0-9a-f]+>?", "", message[:2000])
     message = re.sub(r"(/\S*?)\?[^\s)]+", r"\1", message)
     return " ".join(message.split())[:_LONGEST_MESSAGE]
@@ -71,7 +71,7 @@ def translating(call: Callable[[], Any]) -> Any:
         return call()
     except GoogleError:
         raise
-    except Exception as error:  # the libraries below do not say what they raise
+    except Exception as error:  # the libraries do not document what they raise
         raise _translated(error) from error
 
 
@@ -95,11 +95,11 @@ def _translated(error: Exception) -> GoogleError:
 
 def _status(error: Any) -> str:
     try:
-        said = error.response.json()["error"]["status"]
+        given = error.response.json()["error"]["status"]
     except (AttributeError, LookupError, TypeError, ValueError):
-        said = ""
-    known = isinstance(said, str) and re.fullmatch(r"[A-Z]+(_[A-Z]+)*", said)
-    return camel(said) if known else _UNSAID.get(error.code, "Unknown")
+        given = ""
+    known = isinstance(given, str) and re.fullmatch(r"[A-Z]+(_[A-Z]+)*", given)
+    return camel(given) if known else _IMPLIED.get(error.code, "Unknown")
 
 
 def _first_words(error: BaseException) -> str:

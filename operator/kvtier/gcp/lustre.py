@@ -18,7 +18,7 @@ _SCOPE = "https://www.googleapis.com/auth/cloud-platform"
 _TRANSFERS = ("ImportDataMetadata", "ExportDataMetadata")
 
 
-class _Door(NamedTuple):
+class _Clients(NamedTuple):
     """Google's client, and an authorized `requests.Session` for what it cannot do."""
 
     client: Any
@@ -29,13 +29,13 @@ class _Door(NamedTuple):
 async def get_instance(name: str) -> Any:
     """The `lustre_v1.Instance` of this full name; GoogleError, and nothing else, without one within 15 s."""
     endpoint = _endpoint()
-    return await calls.answer(_THREAD, lambda: _get_instance(_door(endpoint), name))
+    return await calls.answer(_THREAD, lambda: _get_instance(_clients(endpoint), name))
 
 
 async def get_operation(name: str) -> Any:
     """The `longrunning.Operation` of this full name, without its response; GoogleError as above."""
     endpoint = _endpoint()
-    return await calls.answer(_THREAD, lambda: _get_operation(_door(endpoint), name))
+    return await calls.answer(_THREAD, lambda: _get_operation(_clients(endpoint), name))
 
 
 async def start(verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
@@ -46,7 +46,7 @@ async def start(verb: Verb, instance: str, request: str, body: Mapping[str, Any]
     changes just these), for import and export {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
     """
     endpoint = _endpoint()
-    return await calls.answer(_THREAD, lambda: _start(_door(endpoint), verb, instance, request, body))
+    return await calls.answer(_THREAD, lambda: _start(_clients(endpoint), verb, instance, request, body))
 
 
 def transfer(operation: Any) -> Any:
@@ -64,7 +64,7 @@ def _endpoint() -> str:
 
 
 @cache
-def _door(endpoint: str) -> _Door:
+def _clients(endpoint: str) -> _Clients:
     """One per address and process. Imported on first use: it costs 0.4 s and 26 MB."""
     import google.auth
     from google.auth.transport.requests import AuthorizedSession
@@ -74,21 +74,21 @@ def _door(endpoint: str) -> _Door:
     credentials = options["credentials"] or google.auth.default(scopes=[_SCOPE])[0]
     client = lustre_v1.LustreClient(**options | {"credentials": credentials})
     host = client.api_endpoint
-    return _Door(client, AuthorizedSession(credentials), host if "://" in host else f"https://{host}")
+    return _Clients(client, AuthorizedSession(credentials), host if "://" in host else f"https://{host}")
 
 
-def _get_instance(door: _Door, name: str) -> Any:
-    found = door.client.get_instance(name=name, timeout=calls.SOCKET_SECONDS, retry=None)
+def _get_instance(clients: _Clients, name: str) -> Any:
+    found = clients.client.get_instance(name=name, timeout=calls.SOCKET_SECONDS, retry=None)
     return _named(found, "instance")
 
 
-def _get_operation(door: _Door, name: str) -> Any:
+def _get_operation(clients: _Clients, name: str) -> Any:
     """Without the client, which takes no field that it does not know, in this one answer (0.4.3)."""
     from google.api_core.exceptions import from_http_response
     from google.longrunning.operations_pb2 import Operation
     from google.protobuf.json_format import ParseDict
 
-    reply = door.session.get(f"{door.url}/v1/{name}", timeout=calls.SOCKET_SECONDS)
+    reply = clients.session.get(f"{clients.url}/v1/{name}", timeout=calls.SOCKET_SECONDS)
     if reply.status_code >= 400:
         raise from_http_response(reply)
     document = reply.json()
@@ -97,12 +97,12 @@ def _get_operation(door: _Door, name: str) -> Any:
     return _named(ParseDict(document, Operation(), ignore_unknown_fields=True), "operation")
 
 
-def _start(door: _Door, verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
+def _start(clients: _Clients, verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
     try:
         method, message = _request(verb, instance, request, body)
     except Exception as error:
         raise GoogleError(0, f"cannot be said to the API: {error}", "InvalidArgument") from error
-    call = getattr(door.client, method)
+    call = getattr(clients.client, method)
     return _named(call(request=message, timeout=calls.SOCKET_SECONDS, retry=None).operation, "operation")
 
 

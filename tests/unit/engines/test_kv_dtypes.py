@@ -1,5 +1,7 @@
 """Types of the cache that a GPU or a model does not take."""
 
+import re
+
 import pytest
 
 from kvtier.data import table as data
@@ -11,90 +13,59 @@ PLAIN = Traits(latent=False, sparse=False, weights="bfloat16", fp8_scales=False)
 LATENT = Traits(latent=True, sparse=False, weights="bfloat16")
 SPARSE = Traits(latent=True, sparse=True)
 NO_KERNEL = "no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
-OTHER_TYPE = "is not: take another type, or leave it out"
+LATENT_GPU = (
+    "needs a GPU of compute capability 8.9 or later for latent attention (MLA), which nvidia-tesla-a100 (8.0)"
+)
 
 
 @table(
-    "dtype, accelerator, model, says",
+    "given, says",
     {
         "eight bits on a GPU that FlashInfer does not serve": (
-            "fp8",
-            T4,
-            PLAIN,
-            "kvCacheDtype fp8 needs a GPU of compute capability 8.0 or later, which nvidia-tesla-t4 (7.5) "
-            f"{OTHER_TYPE}",
+            ("fp8", T4, PLAIN),
+            "needs a GPU of compute capability 8.0 or later, which nvidia-tesla-t4 (7.5) is not: take another type",
         ),
-        "eight bits for a latent on an older GPU": (
-            "fp8",
-            A100,
-            LATENT,
-            "kvCacheDtype fp8 needs a GPU of compute capability 8.9 or later for latent attention (MLA), which "
-            f"nvidia-tesla-a100 (8.0) {OTHER_TYPE}",
-        ),
+        "eight bits for a latent on an older GPU": (("fp8", A100, LATENT), LATENT_GPU),
         "scales by token on an older GPU": (
-            "fp8_per_token_head",
-            A100,
-            PLAIN,
-            "kvCacheDtype fp8_per_token_head needs a GPU of compute capability 8.9 or later, which nvidia-tesla-a100 "
-            f"(8.0) {OTHER_TYPE}",
+            ("fp8_per_token_head", A100, PLAIN),
+            "needs a GPU of compute capability 8.9 or later, which nvidia-tesla-a100 (8.0) is not",
         ),
         "a search for scales anywhere but on Blackwell": (
-            "nvfp4_4over6",
-            H100,
-            PLAIN,
-            "kvCacheDtype nvfp4_4over6 needs a GPU of compute capability 10.0 to 10.9, which nvidia-h100-80gb (9.0) "
-            f"{OTHER_TYPE}",
+            ("nvfp4_4over6", H100, PLAIN),
+            "needs a GPU of compute capability 10.0 to 10.9, which nvidia-h100-80gb (9.0) is not",
         ),
         "nor on its smaller kin": (
-            "nvfp4_4over6",
-            "nvidia-rtx-pro-6000",
-            PLAIN,
-            "kvCacheDtype nvfp4_4over6 needs a GPU of compute capability 10.0 to 10.9, which nvidia-rtx-pro-6000 "
-            f"(12.0) {OTHER_TYPE}",
+            ("nvfp4_4over6", "nvidia-rtx-pro-6000", PLAIN),
+            "needs a GPU of compute capability 10.0 to 10.9, which nvidia-rtx-pro-6000 (12.0) is not",
         ),
         "a type of another maker": (
-            "octave_k3v4",
-            H100,
-            PLAIN,
-            "kvCacheDtype octave_k3v4 is for AMD GPUs, and nvidia-h100-80gb is not one: leave the type out",
+            ("octave_k3v4", H100, PLAIN),
+            "is for AMD GPUs, and nvidia-h100-80gb is not one: leave the type out",
         ),
-        "a latent has no kernel for e5m2": ("fp8_e5m2", H100, LATENT, f"kvCacheDtype fp8_e5m2: {NO_KERNEL}"),
-        "nor for nvfp4": ("nvfp4", B200, LATENT, f"kvCacheDtype nvfp4: {NO_KERNEL}"),
-        "nor for rotated keys": (
-            "turboquant_k8v4",
-            H100,
-            LATENT,
-            f"kvCacheDtype turboquant_k8v4: {NO_KERNEL}",
-        ),
+        "a latent has no kernel for e5m2": (("fp8_e5m2", H100, LATENT), NO_KERNEL),
+        "nor for nvfp4": (("nvfp4", B200, LATENT), NO_KERNEL),
+        "nor for rotated keys": (("turboquant_k8v4", H100, LATENT), NO_KERNEL),
         "records need a latent": (
-            "nvfp4_ds_mla",
-            B200,
-            PLAIN,
-            "kvCacheDtype nvfp4_ds_mla is a format of latent attention (MLA), which this model does not have",
+            ("nvfp4_ds_mla", B200, PLAIN),
+            "is a format of latent attention (MLA), which this model does not have",
         ),
         "and sparse attention": (
-            "fp8_ds_mla",
-            H100,
-            LATENT,
-            "kvCacheDtype fp8_ds_mla needs sparse attention, which this model does not have: use fp8",
+            ("fp8_ds_mla", H100, LATENT),
+            "needs sparse attention, which this model does not have: use fp8",
         ),
         "e5m2 has no scales": (
-            "fp8_e5m2",
-            H100,
-            Traits(fp8_scales=True),
-            "kvCacheDtype fp8_e5m2 is not for checkpoints that are quantized to 8 bits or bring scales for such a "
-            "cache: use fp8",
+            ("fp8_e5m2", H100, Traits(fp8_scales=True)),
+            "is not for checkpoints that are quantized to 8 bits or bring scales for such a cache: use fp8",
         ),
         "another type of 16 bits than the model's": (
-            "float16",
-            H100,
-            PLAIN,
-            "kvCacheDtype float16 must be the type of the model, which is bfloat16: leave it out",
+            ("float16", H100, PLAIN),
+            "must be the type of the model, which is bfloat16: leave it out",
         ),
     },
 )
-def test_it_refuses(dtype: str, accelerator: str, model: Traits, says: str) -> None:
-    assert fault(dtype, accelerator, model) == says
+def test_it_refuses(given: tuple[str, str, Traits], says: str) -> None:
+    found = fault(*given) or ""
+    assert re.match(f"kvCacheDtype {given[0]}:? {re.escape(says)}", found), found
 
 
 @table(

@@ -84,6 +84,8 @@ def test_blocks_of_the_user_s_size() -> None:
 
 REFERENCE = {"configMapKeyRef": {"name": "models", "key": "mine.json"}}
 WHOLE = "put the model's whole config.json there"
+MINE = "key mine.json of ConfigMap models"
+TOO_LONG = "too deep, or a number too long"
 MIB = 1 << 20
 
 
@@ -107,49 +109,41 @@ def _from_map(text: str) -> Document:
             Document(unread=True),
         ),
         "a ConfigMap that nobody has asked for": (_document(REFERENCE), Document(unread=True)),
-        "a ConfigMap that is not there": (
-            _document(REFERENCE, ConfigMaps({"models": {}})),
-            Document(
-                fault="there is no ConfigMap models with a key mine.json in the pool's namespace: kubectl create "
-                "configmap models --from-file=mine.json=config.json"
-            ),
-        ),
-        "a text that is no JSON": (
-            _document({"inline": "model_type: llama"}),
-            Document(
-                fault="modelConfigFrom.inline is not JSON (Expecting value: line 1 column 1 (char 0)): "
-                + WHOLE
-            ),
-        ),
-        "JSON that is no object": (
-            _from_map("[1]"),
-            Document(fault="key mine.json of ConfigMap models is JSON, but no object: " + WHOLE),
-        ),
-        "an empty key": (
-            _from_map(""),
-            Document(
-                fault="key mine.json of ConfigMap models is not JSON (Expecting value: line 1 column 1 (char 0)): "
-                + WHOLE
-            ),
-        ),
-        "JSON that is deeper than any parser goes": (
-            _from_map("[" * MIB),
-            Document(
-                fault="key mine.json of ConfigMap models is not JSON (too deep, or a number too long): "
-                + WHOLE
-            ),
-        ),
-        "a number of a million digits": (
-            _from_map('{"a": ' + "9" * MIB + "}"),
-            Document(
-                fault="key mine.json of ConfigMap models is not JSON (too deep, or a number too long): "
-                + WHOLE
-            ),
-        ),
     },
 )
 def test_what_becomes_of(document: Document, expected: Document) -> None:
     assert document == expected
+
+
+@table(
+    "document, fault",
+    {
+        "a ConfigMap that is not there": (
+            _document(REFERENCE, ConfigMaps({"models": {}})),
+            "there is no ConfigMap models with a key mine.json in the pool's namespace: kubectl create configmap "
+            "models --from-file=mine.json=config.json",
+        ),
+        "a text that is no JSON": (
+            _document({"inline": "model_type: llama"}),
+            f"modelConfigFrom.inline is not JSON (Expecting value: line 1 column 1 (char 0)): {WHOLE}",
+        ),
+        "JSON that is no object": (_from_map("[1]"), f"{MINE} is JSON, but no object: {WHOLE}"),
+        "an empty key": (
+            _from_map(""),
+            f"{MINE} is not JSON (Expecting value: line 1 column 1 (char 0)): {WHOLE}",
+        ),
+        "JSON that is deeper than any parser goes": (
+            _from_map("[" * MIB),
+            f"{MINE} is not JSON ({TOO_LONG}): {WHOLE}",
+        ),
+        "a number of a million digits": (
+            _from_map('{"a": ' + "9" * MIB + "}"),
+            f"{MINE} is not JSON ({TOO_LONG}): {WHOLE}",
+        ),
+    },
+)
+def test_what_is_wrong_with(document: Document, fault: str) -> None:
+    assert document == Document(fault=fault)
 
 
 @given(st.text(max_size=200))

@@ -1,4 +1,4 @@
-"""Full names of Google Cloud resources, and addresses in its networks, as field types."""
+"""The shared tier: a Managed Lustre instance, who makes it, and what can be set of it."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -26,8 +26,7 @@ KeyName = Annotated[str, _name(f"locations/[-a-z0-9]+/keyRings/{_KEY_ID}/cryptoK
 PolicyName = Annotated[str, _name(f"locations/[-a-z0-9]+/resourcePolicies/{_ID}")]
 Address = Annotated[str, StringConstraints(pattern=f"^{_IPV4}$", max_length=15)]
 AddressRange = Annotated[str, StringConstraints(pattern=rf"^{_IPV4}(/(3[0-2]|[12]?[0-9]))?$", max_length=18)]
-
-
+FilesystemName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9]{0,7}$")]
 SquashId = Annotated[int, Field(ge=1, le=2_147_483_647)]
 
 
@@ -102,9 +101,6 @@ class MaintenanceWindow(ApiModel):
         Field(description="Day of the week, in UTC."),
     ]
     hour: Annotated[int, Field(ge=0, le=23, description="Hour at which the window begins, in UTC.")]
-
-
-FilesystemName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z][A-Za-z0-9]{0,7}$")]
 
 
 class LustreTier(ApiModel):

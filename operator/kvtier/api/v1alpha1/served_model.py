@@ -1,4 +1,4 @@
-"""Environment variables of the engine: values as they are, or a key of a Secret or ConfigMap."""
+"""A model of the pool: what is served, with which engine, and how."""
 
 import json
 from typing import Annotated, ClassVar, Literal
@@ -14,6 +14,18 @@ from kvtier.data.vllm_flags import MANAGED_FLAGS, managed_flag
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=253)]
 Key = Annotated[str, StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", min_length=1, max_length=253)]
+Argument = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
+
+OWNED_VARIABLES = ENGINES.owned
+_DTYPES = tuple(dict.fromkeys(dtype for row in ENGINES.versions.values() for dtype in row.kv_cache_dtypes))
+KVCacheDtype = Literal[_DTYPES]  # type: ignore[valid-type]
+
+
+class TokenSecret(ApiModel):
+    """A key of a Secret in the pool's namespace."""
+
+    name: Annotated[ObjectName, Field(description="Name of the Secret.")]
+    key: Annotated[Key, Field(description="Key of the Secret's data that holds the token.")] = "token"
 
 
 class KeyReference(ApiModel):
@@ -80,20 +92,6 @@ class ModelConfig(ApiModel):
             holds=lambda config: (config.inline is None) != (config.config_map_key_ref is None),
         ),
     )
-
-
-OWNED_VARIABLES = ENGINES.owned
-_DTYPES = tuple(dict.fromkeys(dtype for row in ENGINES.versions.values() for dtype in row.kv_cache_dtypes))
-
-KVCacheDtype = Literal[_DTYPES]  # type: ignore[valid-type]
-Argument = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
-
-
-class TokenSecret(ApiModel):
-    """A key of a Secret in the pool's namespace."""
-
-    name: Annotated[ObjectName, Field(description="Name of the Secret.")]
-    key: Annotated[Key, Field(description="Key of the Secret's data that holds the token.")] = "token"
 
 
 class Resources(ApiModel):

@@ -1,4 +1,4 @@
-"""An S3-compatible bucket as the last tier: vLLM itself reads and writes it."""
+"""The cache tiers of a pool below GPU memory, but for Lustre, and which of them go together."""
 
 import re
 from typing import Annotated, ClassVar, Literal
@@ -8,6 +8,22 @@ from pydantic import Field, StringConstraints
 from kvtier.api.fields import ObjectName, Quantity
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.lustre import LustreTier
+
+
+class CPUTier(ApiModel):
+    """Host memory of each engine Pod; every lower tier is read and written through it."""
+
+    capacity: Annotated[
+        Quantity,
+        Field(description="Cache bytes in host memory per Pod. Added to the Pod's memory request and limit."),
+    ]
+
+
+class LocalSSDTier(ApiModel):
+    """Local SSD of the node, private to each engine Pod."""
+
+    capacity: Annotated[Quantity, Field(description="Cache bytes on Local SSD per Pod.")]
+
 
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 FIXED = ("AWS_REQUEST_CHECKSUM_CALCULATION", "NIXL_TELEMETRY_ENABLE")
@@ -64,21 +80,6 @@ _FIELDS = (
     "([0-7]|SUN|MON|TUE|WED|THU|FRI|SAT)",
 )
 _SCHEDULE = f"^{' '.join(map(_times, _FIELDS))}$"
-
-
-class CPUTier(ApiModel):
-    """Host memory of each engine Pod; every lower tier is read and written through it."""
-
-    capacity: Annotated[
-        Quantity,
-        Field(description="Cache bytes in host memory per Pod. Added to the Pod's memory request and limit."),
-    ]
-
-
-class LocalSSDTier(ApiModel):
-    """Local SSD of the node, private to each engine Pod."""
-
-    capacity: Annotated[Quantity, Field(description="Cache bytes on Local SSD per Pod.")]
 
 
 class CloudStorageTier(ApiModel):
