@@ -1,17 +1,35 @@
-"""What `kvtier check` counts for every model."""
+"""What `kvtier check` prints."""
 
 from typing import Any
 
+import pytest
+
 from kvtier.api.quantities import GIB
-from kvtier.cli.check_models import rows
+from kvtier.checks import run
+from kvtier.cli.check_report import Checked, rows, show
 from unit.builders import context, model, pool
 from unit.tables import table
 
 LARGE: dict[str, Any] = {"model": "meta-llama/Llama-3.3-70B-Instruct"}
 LIMITS = {"maxModelLen": 32768, "maxNumSeqs": 16, "maxNumBatchedTokens": 8192}
+HOLD_40 = "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each"
 NO_NUMBERS = (
     "kvtier has no numbers for this architecture, kvCacheDtype, tensorParallelSize or these extraArgs"
 )
+
+
+def test_every_prerequisite_and_every_model_is_shown(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setenv("COLUMNS", "200")
+    look = context(pool(models=[model(), model(name="other")]))
+    found = run(look)
+    show([Checked(look, tuple(found.values()))], gpu_cache=None)
+    text = capsys.readouterr().out
+    assert [name for name in (*found, "team-a/chat", "llama", "other") if name not in text] == []
+    statuses = [condition.status for condition in found.values()]
+    held, unseen = statuses.count("True"), statuses.count("Unknown")
+    assert f"{held} hold, 0 do not, {unseen} cannot be seen" in text
 
 
 def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> dict[str, str]:
@@ -19,25 +37,35 @@ def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> di
     return dict(rows(look, look.models[0], gpu_cache))
 
 
-def test_a_model_that_is_known() -> None:
-    assert _rows(tiers={"localSSD": {"capacity": "1Ti"}}, **LARGE) == {
-        "a token": "takes 327,680 bytes in a tier, for all GPUs of a Pod",
-        "a file": "chunks of 256 tokens in files of 80Mi",
-        "cpu, per Pod": "100Gi hold 327,680 tokens",
-        "localSSD, per Pod": "1Ti hold 3,355,443 tokens",
-        "lustre, of all Pods": "18000Gi hold 58,982,400 tokens",
-    }
-
-
-def test_a_model_that_mixes_states_and_attention() -> None:
-    found = _rows(
-        model="nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16", tensorParallelSize=1, tiers={"lustre": None}
-    )
-    assert found == {
-        "a token": "takes 30,720 bytes in a tier, for all GPUs of a Pod",
-        "a file": "chunks of 2096 tokens in files of 12576Ki",
-        "cpu, per Pod": "100Gi hold 3,495,253 tokens",
-    }
+@table(
+    "found, expected",
+    {
+        "of attention alone": (
+            _rows(tiers={"localSSD": {"capacity": "1Ti"}}, **LARGE),
+            {
+                "a token": "takes 327,680 bytes in a tier, for all GPUs of a Pod",
+                "a file": "chunks of 256 tokens in files of 80Mi",
+                "cpu, per Pod": "100Gi hold 327,680 tokens",
+                "localSSD, per Pod": "1Ti hold 3,355,443 tokens",
+                "lustre, of all Pods": "18000Gi hold 58,982,400 tokens",
+            },
+        ),
+        "of states and attention": (
+            _rows(
+                model="nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16",
+                tensorParallelSize=1,
+                tiers={"lustre": None},
+            ),
+            {
+                "a token": "takes 30,720 bytes in a tier, for all GPUs of a Pod",
+                "a file": "chunks of 2096 tokens in files of 12576Ki",
+                "cpu, per Pod": "100Gi hold 3,495,253 tokens",
+            },
+        ),
+    },
+)
+def test_a_model_that_is_known(found: dict[str, str], expected: dict[str, str]) -> None:
+    assert found == expected
 
 
 @table(
@@ -74,17 +102,15 @@ def test_without_numbers_it_says_why(changes: dict[str, Any], why: str) -> None:
     {
         "limits that may rise": (
             LIMITS,
-            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each, so maxNumSeqs may rise from 16 "
-            "to 40; maxNumBatchedTokens 8192 can stay",
+            f"{HOLD_40}, so maxNumSeqs may rise from 16 to 40; maxNumBatchedTokens 8192 can stay",
         ),
         "limits that are there already": (
             LIMITS | {"maxNumSeqs": 40},
-            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each: maxNumSeqs 40 is that number",
+            f"{HOLD_40}: maxNumSeqs 40 is that number",
         ),
         "limits that are too high": (
             LIMITS | {"maxNumSeqs": 41},
-            "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each: maxNumSeqs 41 is more, so vLLM "
-            "has to interrupt some if all are that long",
+            f"{HOLD_40}: maxNumSeqs 41 is more, so vLLM has to interrupt some if all are that long",
         ),
         "limits that nobody has set": (
             {},

@@ -1,8 +1,14 @@
-"""What `kvtier check` says of the models of a pool: bytes, chunks, tokens, and how far limits may rise."""
+"""What `kvtier check` prints: prerequisites, and of every model bytes, chunks, tokens and how far limits may rise."""
 
 import math
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
+from rich.console import Console
+from rich.table import Table
+from rich.text import Text
+
+from kvtier.api.conditions import Condition
 from kvtier.api.quantities import GIB, canonical
 from kvtier.api.v1alpha1 import ServedModel, Tiers
 from kvtier.context import Context, ModelView, shared_in_spec
@@ -11,11 +17,60 @@ from kvtier.sizing.chunks import described
 from kvtier.sizing.geometry import Geometry
 from kvtier.sizing.suggestions import from_memory
 
+_COLOURS = {"True": "green", "False": "red", "Unknown": "yellow"}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """A pool as it would be in the cluster, and its prerequisites."""
+
+    context: Context
+    conditions: tuple[Condition, ...]
+
+    @property
+    def name(self) -> str:
+        pool = self.context.pool
+        return f"{pool.namespace}/{pool.name}"
+
+
+def show(results: Sequence[Checked], gpu_cache: int | None) -> None:
+    """Print tables. `gpu_cache` is what vLLM has for the cache on each GPU, in bytes, where that is known."""
+    console = Console()
+    for one in results:
+        console.print(_prerequisites(one))
+        failed, unseen = (sum(c.status == status for c in one.conditions) for status in ("False", "Unknown"))
+        held = len(one.conditions) - failed - unseen
+        console.print(f"{held} hold, {failed} do not, {unseen} cannot be seen\n")
+        console.print(_models(one, gpu_cache))
+        console.print()
+
+
+def _prerequisites(of: Checked) -> Table:
+    """Messages are Text, because they may quote brackets that rich would take for markup."""
+    table = Table(
+        "Prerequisite", "Status", "What was seen, and what to do", title=of.name, title_justify="left"
+    )
+    for condition in of.conditions:
+        status = Text(condition.status, style=_COLOURS[condition.status])
+        table.add_row(condition.type, status, Text(condition.message))
+    return table
+
+
+def _models(of: Checked, gpu_cache: int | None) -> Table:
+    table = Table("Model", "Of", "What kvtier counts", title=f"Models of {of.name}", title_justify="left")
+    for model in of.context.models:
+        for index, (subject, text) in enumerate(rows(of.context, model, gpu_cache)):
+            table.add_row(Text("" if index else model.spec.name), subject, Text(text))
+        table.add_section()
+    return table
+
+
 Row = tuple[str, str]
+"""Subject and sentence."""
 
 
 def rows(context: Context, model: ModelView, gpu_cache: int | None) -> Iterator[Row]:
-    """Subject and sentence. `gpu_cache` is what vLLM has for the cache on each GPU, in bytes, where that is known."""
+    """What kvtier counts of a model; `gpu_cache` as in `show`."""
     geometry = model.geometry
     if geometry is None:
         yield "a token", f"its bytes are not known: {_why_unknown(model)}"
