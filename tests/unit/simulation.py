@@ -38,7 +38,7 @@ def made(of: KVCachePool, gib: int = 18_000, **changes: Any) -> Instance:
         "throughput": lustre.throughput_per_tib or 0,
         "filesystem": new_filesystem(of),
         "network": NETWORK,
-        "address": "10.0.0.7",
+        "address": lustre.address or "10.0.0.7",
         "created": CREATED,
         "labels": create_body(of, lustre)["labels"] if lustre.provisioner == "API" else {},
         "kms_key": lustre.kms_key or "",
@@ -230,11 +230,12 @@ def in_use(of: KVCachePool | None = None, instance: Instance | None = None, now:
     """A pool whose shared tier is bound and proven and whose engines are ready."""
     simulation = Simulation(of, instance)
     lustre = simulation.pool.spec.tiers.lustre
+    gib = lustre.size // GIB if lustre and lustre.size else 18_000
     if lustre and instance is None and instance_name(simulation.pool, children({}), Volumes()):
-        simulation.instance = made(simulation.pool)
+        simulation.instance = made(simulation.pool, gib)
     simulation.at(now)
     if lustre:
-        simulation.bind()
+        simulation.bind(f"{gib}Gi")
         simulation.at(now)
         simulation.end_job(at=now)
     simulation.at(now)

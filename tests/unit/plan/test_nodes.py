@@ -17,92 +17,78 @@ EXISTING = pool(nodePool={"provisioner": "Existing", "nodeSelector": {"team": "s
 CLASS = live(manifest(POOL, "ComputeClass"))
 
 
+NEW, MADE, STRICT = context(POOL), context(POOL, CLASS), context(pool(strict=True))
+TWO = facts(node(POOL), node(POOL, "gpu-2", ready=False))
+UNSERVED = facts(compute_class_served=False)
+MISFIT = "the machine type does not fit the pool"
+
+
 @table(
-    "look, statuses, verdict, applies, usable",
+    "look, fits, verdict, words, usable",
     {
         "a class that is not there is made, and engines need not wait for nodes": (
-            context(POOL),
-            {},
-            ("False", "Creating", "the ComputeClass is being made"),
-            ["ComputeClass"],
+            NEW,
+            "True",
+            ("False", "Creating"),
+            "the ComputeClass is being made",
             True,
         ),
         "a class without nodes is ready: they come on demand": (
-            context(POOL, CLASS),
-            {},
-            ("True", "OnDemand", "GKE makes nodes when a Pod asks"),
-            ["ComputeClass"],
+            MADE,
+            "True",
+            ("True", "OnDemand"),
+            "GKE makes nodes when a Pod asks",
             True,
         ),
         "its nodes are counted": (
-            context(POOL, CLASS, facts=facts(node(POOL), node(POOL, "gpu-2", ready=False))),
-            {},
-            ("True", "NodesReady", "1 of 2 nodes ready"),
-            ["ComputeClass"],
+            context(POOL, CLASS, facts=TWO),
+            "True",
+            ("True", "NodesReady"),
+            "1 of 2 nodes ready",
             True,
         ),
         "a cluster that has no ComputeClass gets the way out": (
-            context(POOL, facts=facts(compute_class_served=False)),
-            {},
-            ("False", "ComputeClassNotServed", "use nodePool.provisioner Existing"),
-            [],
+            context(POOL, facts=UNSERVED),
+            "True",
+            ("False", "ComputeClassNotServed"),
+            "use nodePool.provisioner Existing",
             False,
         ),
         "no class is made for a machine type that does not fit": (
-            context(POOL),
-            {"LocalSSDSupported": "False"},
-            ("False", "PrerequisitesNotMet", "the machine type does not fit the pool"),
-            [],
+            NEW,
+            "False",
+            ("False", "PrerequisitesNotMet"),
+            MISFIT,
             False,
         ),
-        "a class that is there is kept": (
-            context(POOL, CLASS),
-            {"LocalSSDSupported": "False"},
-            ("True", "OnDemand", ""),
-            ["ComputeClass"],
-            True,
-        ),
-        "a machine type that cannot be judged is tried": (
-            context(POOL),
-            {"LocalSSDSupported": "Unknown"},
-            ("False", "Creating", ""),
-            ["ComputeClass"],
-            True,
-        ),
-        "but not for a strict pool": (
-            context(pool(strict=True)),
-            {"LocalSSDSupported": "Unknown"},
-            ("False", "PrerequisitesNotMet", ""),
-            [],
-            False,
-        ),
-        "existing nodes are used": (
-            context(EXISTING, facts=facts(node(EXISTING))),
-            {},
-            ("True", "NodesReady", "1 of 1 nodes ready"),
-            [],
-            True,
-        ),
-        "existing nodes that do not exist are described": (
-            context(EXISTING),
-            {},
-            (
-                "False",
-                "NoMatchingNode",
-                "no node has team=search, cloud.google.com/gke-accelerator=nvidia-h100-80gb in us-central1-a",
-            ),
-            [],
-            False,
-        ),
+        "a class that is there is kept": (MADE, "False", ("True", "OnDemand"), "", True),
+        "a machine type that cannot be judged is tried": (NEW, "Unknown", ("False", "Creating"), "", True),
+        "but not for a strict pool": (STRICT, "Unknown", ("False", "PrerequisitesNotMet"), MISFIT, False),
     },
 )
-def test_nodes(
-    look: Context, statuses: dict[str, str], verdict: tuple[str, str, str], applies: list[str], usable: bool
+def test_a_compute_class(
+    look: Context, fits: str, verdict: tuple[str, str], words: str, usable: bool
 ) -> None:
-    nodes = plan_nodes(look, checks(**statuses))
-    assert_verdict(nodes.part.conditions[0], "NodePoolReady", *verdict)
-    assert [one["kind"] for one in nodes.part.applies] == applies
+    nodes = plan_nodes(look, checks(LocalSSDSupported=fits))
+    assert_verdict(nodes.part.conditions[0], "NodePoolReady", *verdict, words)
+    assert [one["kind"] for one in nodes.part.applies] == (["ComputeClass"] if usable else [])
     assert nodes.usable is usable
+
+
+SEARCHED = "no node has team=search, cloud.google.com/gke-accelerator=nvidia-h100-80gb in us-central1-a"
+
+
+@table(
+    "found, verdict, words",
+    {
+        "that are there are used": ([node(EXISTING)], ("True", "NodesReady"), "1 of 1 nodes ready"),
+        "that are not there are described": ([], ("False", "NoMatchingNode"), SEARCHED),
+    },
+)
+def test_existing_nodes(found: list[Any], verdict: tuple[str, str], words: str) -> None:
+    nodes = plan_nodes(context(EXISTING, facts=facts(*found)), checks())
+    assert_verdict(nodes.part.conditions[0], "NodePoolReady", *verdict, words)
+    assert (nodes.part.applies, nodes.usable) == ((), bool(found))
 
 
 @pytest.mark.parametrize("provisioner", ["ComputeClass", "Existing"])

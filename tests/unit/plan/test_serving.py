@@ -40,168 +40,134 @@ def _mounts(part: Part) -> list[bool]:
 
 
 @table(
-    "of, access, nodes, statuses, waits_for",
+    "of, access, statuses",
     {
-        "engines start once the claim is bound": (POOL, USABLE, True, {}, None),
-        "engines of a Required pool wait for the claim": (
-            POOL,
+        "once the claim is bound": (POOL, USABLE, {}),
+        "without it in an Opportunistic pool": (OPPORTUNISTIC, UNBOUND, {}),
+        "at once without Lustre": (PLAIN, UNBOUND, {}),
+        "whatever nodes cannot mount, as long as it is not mounted": (
+            OPPORTUNISTIC,
             UNBOUND,
-            True,
-            {},
-            "the Lustre claim is not bound",
+            {"NodeImageSupported": "False", "LustreDriverEnabled": "False"},
         ),
-        "and for the proof that it can be written to": (POOL, UNPROVEN, True, {}, "TierWritable is False"),
-        "engines of an Opportunistic pool start without it": (OPPORTUNISTIC, UNBOUND, True, {}, None),
-        "engines without Lustre start at once": (PLAIN, UNBOUND, True, {}, None),
-        "engines wait for nodes": (PLAIN, UNBOUND, False, {}, "there are no nodes to run on"),
-        "engines wait for the token": (
-            PLAIN,
-            UNBOUND,
-            True,
-            {"CredentialsPresent": "False"},
-            "CredentialsPresent is False",
-        ),
-        "engines wait for Local SSD": (
-            PLAIN,
-            UNBOUND,
-            True,
-            {"LocalSSDSupported": "False"},
-            "LocalSSDSupported is False",
-        ),
-        "engines wait for memory": (
-            PLAIN,
-            UNBOUND,
-            True,
-            {"CPUTierFits": "False"},
-            "CPUTierFits is False",
-        ),
-        "engines wait for settings that can work": (
+        "whatever cannot be seen": (POOL, USABLE, {"NetworkMatched": "Unknown"}),
+        "with a capacity that cannot be reached": (POOL, USABLE, {"CapacityValid": "False"}),
+    },
+)
+def test_engines_start(of: KVCachePool, access: SharedTier, statuses: dict[str, str]) -> None:
+    part = _plan(of, access=access, **statuses)
+    assert _kinds(part) == PAIR
+    assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", "Pods ready: llama 0/1")
+
+
+@table(
+    "of, access, nodes, statuses, what",
+    {
+        "the claim": (POOL, UNBOUND, True, {}, "the Lustre claim is not bound"),
+        "the proof that it can be written to": (POOL, UNPROVEN, True, {}, "TierWritable is False"),
+        "nodes": (PLAIN, UNBOUND, False, {}, "there are no nodes to run on"),
+        "the token": (PLAIN, UNBOUND, True, {"CredentialsPresent": "False"}, "CredentialsPresent is False"),
+        "Local SSD": (PLAIN, UNBOUND, True, {"LocalSSDSupported": "False"}, "LocalSSDSupported is False"),
+        "memory": (PLAIN, UNBOUND, True, {"CPUTierFits": "False"}, "CPUTierFits is False"),
+        "chunks": (PLAIN, UNBOUND, True, {"ModelConfigValid": "False"}, "ModelConfigValid is False"),
+        "settings that can work": (
             PLAIN,
             UNBOUND,
             True,
             {"EngineSupported": "False", "KVCacheDtypeSupported": "False"},
             "EngineSupported is False, KVCacheDtypeSupported is False",
         ),
-        "engines wait for the document that sizes their chunks": (
-            PLAIN,
-            UNBOUND,
-            True,
-            {"ModelConfigValid": "False"},
-            "ModelConfigValid is False",
-        ),
-        "engines that mount Lustre wait for the node image": (
+        "what they mount": (
             POOL,
             USABLE,
             True,
             {"NodeImageSupported": "False"},
             "NodeImageSupported is False",
         ),
-        "engines that do not mount it do not": (
-            OPPORTUNISTIC,
-            UNBOUND,
-            True,
-            {"NodeImageSupported": "False", "LustreDriverEnabled": "False"},
-            None,
-        ),
-        "what cannot be seen is not waited for": (POOL, USABLE, True, {"NetworkMatched": "Unknown"}, None),
-        "a strict pool waits for it": (
+        "what a strict pool cannot see": (
             pool(strict=True),
             USABLE,
             True,
             {"NetworkMatched": "Unknown"},
             "NetworkMatched is Unknown",
         ),
-        "a capacity that cannot be reached keeps no engine from starting": (
-            POOL,
-            USABLE,
-            True,
-            {"CapacityValid": "False"},
-            None,
-        ),
     },
 )
-def test_start(
-    of: KVCachePool, access: SharedTier, nodes: bool, statuses: dict[str, str], waits_for: str | None
+def test_engines_wait_for(
+    of: KVCachePool, access: SharedTier, nodes: bool, statuses: dict[str, Any], what: str
 ) -> None:
     part = _plan(of, access=access, nodes=nodes, **statuses)
-    (condition,) = part.conditions
-    if waits_for is None:
-        assert _kinds(part) == PAIR
-        assert_verdict(condition, "ModelsReady", "False", "Starting", "Pods ready: llama 0/1")
-    else:
-        assert _kinds(part) == []
-        words = f"engines are not started while {waits_for}"
-        assert_verdict(condition, "ModelsReady", "False", "Waiting", words)
-        assert condition.message == words
+    assert part.applies == ()
+    assert_verdict(part.conditions[0], "ModelsReady", "False", "Waiting", "")
+    assert part.conditions[0].message == f"engines are not started while {what}"
+
+
+RUNNING, UNMOUNTED = deployment(POOL), deployment(PLAIN)
 
 
 @table(
-    "of, mounted, access, statuses, updated",
+    "of, live, access, statuses",
     {
-        "a failing prerequisite of Lustre": (POOL, True, USABLE, {"LustreDriverEnabled": "False"}, True),
-        "a token that is lost": (POOL, True, USABLE, {"CredentialsPresent": "False"}, True),
-        "a capacity that cannot be reached": (POOL, True, USABLE, {"CapacityValid": "False"}, True),
-        "a Local SSD that cannot be judged": (
+        "with a failing prerequisite of Lustre": (POOL, RUNNING, USABLE, {"LustreDriverEnabled": "False"}),
+        "with a token that is lost": (POOL, RUNNING, USABLE, {"CredentialsPresent": "False"}),
+        "with a capacity that cannot be reached": (POOL, RUNNING, USABLE, {"CapacityValid": "False"}),
+        "with a document that is gone": (POOL, RUNNING, USABLE, {"ModelConfigValid": "False"}),
+        "with a Local SSD that cannot be judged": (
             pool(strict=True),
-            True,
+            RUNNING,
             USABLE,
             {"LocalSSDSupported": "Unknown"},
-            True,
         ),
-        "a fault in the spec": (POOL, True, USABLE, {"LocalSSDSupported": "False"}, False),
-        "a type that vLLM refuses": (POOL, True, USABLE, {"KVCacheDtypeSupported": "False"}, False),
-        "a node that joined, and is too small": (POOL, True, USABLE, {"CPUTierFits": "False"}, False),
-        "a document that is gone": (POOL, True, USABLE, {"ModelConfigValid": "False"}, True),
-        "a mounted claim that is out of sight": (POOL, True, UNBOUND, {}, False),
-        "the same of an Opportunistic pool": (OPPORTUNISTIC, True, UNBOUND, {}, False),
-        "a mounted claim out of sight of an Opportunistic pool's waiting engine": (
-            OPPORTUNISTIC,
-            True,
-            UNBOUND,
-            {"CredentialsPresent": "False"},
-            False,
-        ),
-        "a claim that was never mounted": (POOL, False, UNBOUND, {}, True),
-        "a tier that left the spec": (PLAIN, True, UNBOUND, {"CredentialsPresent": "False"}, True),
+        "without a claim that it never mounted": (POOL, UNMOUNTED, UNBOUND, {}),
+        "out of a tier that left the spec": (PLAIN, RUNNING, UNBOUND, {"CredentialsPresent": "False"}),
     },
 )
-def test_an_engine_that_runs_is_kept_and_still_updated_or_held_with(
-    of: KVCachePool, mounted: bool, access: SharedTier, statuses: dict[str, Any], updated: bool
+def test_an_engine_that_runs_is_updated(
+    of: KVCachePool, live: Any, access: SharedTier, statuses: dict[str, Any]
 ) -> None:
-    part = _plan(of, deployment(POOL if mounted else PLAIN), access=access, **statuses)
-    assert _kinds(part) == (PAIR if updated else [])
-    assert part.conditions[0].status == "True", "an engine that runs is ready, whatever holds its updates"
+    part = _plan(of, live, access=access, **statuses)
+    assert _kinds(part) == PAIR
+    assert part.conditions[0].status == "True"
 
 
 @table(
-    "of, mounted, access, statuses, mounts",
+    "of, access, statuses",
     {
-        "a new engine of an Opportunistic pool mounts a tier that can be used": (
-            OPPORTUNISTIC,
-            None,
-            USABLE,
-            {},
-            [True],
-        ),
-        "and starts without one that cannot": (OPPORTUNISTIC, None, UNBOUND, {}, [False]),
-        "an engine that mounts an unproven tier goes on with it": (POOL, True, UNPROVEN, {}, [True]),
-        "so does one of an Opportunistic pool": (OPPORTUNISTIC, True, UNPROVEN, {}, [True]),
-        "an engine that does not mount it goes on without": (OPPORTUNISTIC, False, UNPROVEN, {}, [False]),
-        "an engine whose tier is left on purpose is rolled": (OPPORTUNISTIC, True, LEFT, {}, [False]),
-        "an engine whose new Pods could not mount it is left alone": (
-            OPPORTUNISTIC,
-            True,
-            UNPROVEN,
-            {"LustreDriverEnabled": "False"},
-            [],
-        ),
+        "a fault in the spec": (POOL, USABLE, {"LocalSSDSupported": "False"}),
+        "a type that vLLM refuses": (POOL, USABLE, {"KVCacheDtypeSupported": "False"}),
+        "a node that joined, and is too small": (POOL, USABLE, {"CPUTierFits": "False"}),
+        "a mounted claim that is out of sight": (POOL, UNBOUND, {}),
+        "the same of an Opportunistic pool": (OPPORTUNISTIC, UNBOUND, {}),
+        "the same while its engines wait": (OPPORTUNISTIC, UNBOUND, {"CredentialsPresent": "False"}),
+    },
+)
+def test_an_engine_that_runs_is_ready_but_not_updated_with(
+    of: KVCachePool, access: SharedTier, statuses: dict[str, Any]
+) -> None:
+    part = _plan(of, RUNNING, access=access, **statuses)
+    assert part.applies == ()
+    assert part.conditions[0].status == "True"
+
+
+@table(
+    "of, live, access, mounts",
+    {
+        "by a new engine, if it can be used": (OPPORTUNISTIC, [], USABLE, True),
+        "not by one that starts without it": (OPPORTUNISTIC, [], UNBOUND, False),
+        "by an engine that mounts it, though it is unproven": (POOL, [RUNNING], UNPROVEN, True),
+        "by such an engine of an Opportunistic pool": (OPPORTUNISTIC, [RUNNING], UNPROVEN, True),
+        "not by one that goes on without": (OPPORTUNISTIC, [UNMOUNTED], UNPROVEN, False),
+        "not by one that is rolled to leave it on purpose": (OPPORTUNISTIC, [RUNNING], LEFT, False),
     },
 )
 def test_the_shared_tier_is_mounted(
-    of: KVCachePool, mounted: bool | None, access: SharedTier, statuses: dict[str, Any], mounts: list[bool]
+    of: KVCachePool, live: list[Any], access: SharedTier, mounts: bool
 ) -> None:
-    running = [] if mounted is None else [deployment(POOL if mounted else PLAIN)]
-    assert _mounts(_plan(of, *running, access=access, **statuses)) == mounts
+    assert _mounts(_plan(of, *live, access=access)) == [mounts]
+
+
+def test_an_engine_whose_new_pods_could_not_mount_the_tier_is_left_alone() -> None:
+    assert _plan(OPPORTUNISTIC, RUNNING, access=UNPROVEN, LustreDriverEnabled="False").applies == ()
 
 
 def test_a_new_model_waits_while_a_running_one_is_kept() -> None:
@@ -225,33 +191,29 @@ def _status(of: KVCachePool, *children: Object) -> ModelStatus:
     return status
 
 
+TWO = pool(models=[model(replicas=2)])
+AUTOSCALED = pool(models=[model(autoscaling={"provider": "External"})])
+
+
 @table(
-    "of, engine, counts",
+    "of, live, counts",
     {
-        "without a Deployment nothing is ready": (POOL, None, (1, 0)),
-        "ready Pods are counted": (pool(models=[model(replicas=2)]), deployment(POOL, ready=2), (2, 2)),
-        "a status about an older spec does not count": (
+        "no Deployment": (POOL, [], (1, 0)),
+        "ready Pods": (TWO, [deployment(POOL, ready=2)], (2, 2)),
+        "a status about an older spec": (POOL, [deployment(POOL, metadata={"generation": 2})], (1, 0)),
+        "one that does not name its spec": (
             POOL,
-            deployment(POOL, metadata={"generation": 2}),
+            [deployment(POOL, status={"observedGeneration": None})],
             (1, 0),
         ),
-        "a status that says nothing of its spec does not count": (
-            POOL,
-            deployment(POOL, status={"observedGeneration": None}),
-            (1, 0),
-        ),
-        "no ready Pods are zero": (POOL, deployment(POOL, status={"readyReplicas": None}), (1, 0)),
-        "an autoscaler's number is the one wanted": (
-            pool(models=[model(autoscaling={})]),
-            deployment(POOL, ready=3, spec={"replicas": 4}),
-            (4, 3),
-        ),
+        "no ready Pods": (POOL, [deployment(POOL, status={"readyReplicas": None})], (1, 0)),
+        "an autoscaler's number": (AUTOSCALED, [deployment(POOL, ready=3, spec={"replicas": 4})], (4, 3)),
     },
 )
-def test_model_status(of: KVCachePool, engine: Any, counts: tuple[int, int]) -> None:
-    status = _status(of, *([engine] if engine else []))
+def test_replicas_wanted_and_ready_with(of: KVCachePool, live: list[Any], counts: tuple[int, int]) -> None:
+    status = _status(of, *live)
     assert (status.replicas, status.ready_replicas) == counts
-    assert status.service == (engine["metadata"]["name"] if engine else None)
+    assert status.service == (context(of).models[0].name if live else None)
 
 
 @table(
@@ -300,62 +262,49 @@ LACKING = Event(
 
 
 @table(
-    "ready, conditions, events, verdict, again",
+    "ready, conditions, events, reason, message",
     {
-        "all Pods ready is ready": (
-            1,
-            FINE,
-            [],
-            ("True", "AllReady", "every model has all its Pods ready"),
-            None,
-        ),
-        "missing Pods are counted": (0, FINE, [], ("False", "Starting", "Pods ready: llama 0/1"), 20),
-        "with what keeps them from starting": (
-            0,
-            FINE,
-            [LACKING],
-            ("False", "Starting", "Pods ready: llama 0/1; no GPU left"),
-            20,
-        ),
-        "a rollout that does not go on says why": (
-            0,
-            [PROGRESS],
-            [],
-            ("False", "NotProgressing", "llama: timed out progressing"),
-            20,
-        ),
-        "and what the Pods lack": (
-            0,
-            [PROGRESS],
-            [LACKING],
-            ("False", "NotProgressing", "llama: timed out progressing; no GPU left"),
-            20,
-        ),
-        "Pods that may not be made say why": (
-            0,
-            [QUOTA],
-            [],
-            ("False", "NotProgressing", "llama: exceeded quota"),
-            20,
-        ),
-        "a problem that keeps no Pod from being ready is none": (
+        "all Pods": (1, FINE, [], "AllReady", "every model has all its Pods ready"),
+        "all Pods, and a problem that keeps none from being ready": (
             1,
             [PROGRESS],
             [LACKING],
-            ("True", "AllReady", "every model has all its Pods ready"),
-            None,
+            "AllReady",
+            "every model has all its Pods ready",
         ),
+        "missing Pods": (0, FINE, [], "Starting", "Pods ready: llama 0/1"),
+        "Pods that something keeps from starting": (
+            0,
+            FINE,
+            [LACKING],
+            "Starting",
+            "Pods ready: llama 0/1; no GPU left",
+        ),
+        "a rollout that does not go on": (
+            0,
+            [PROGRESS],
+            [],
+            "NotProgressing",
+            "llama: timed out progressing",
+        ),
+        "a rollout whose Pods lack something": (
+            0,
+            [PROGRESS],
+            [LACKING],
+            "NotProgressing",
+            "llama: timed out progressing; no GPU left",
+        ),
+        "Pods that may not be made": (0, [QUOTA], [], "NotProgressing", "llama: exceeded quota"),
     },
 )
-def test_models_ready(
-    ready: int, conditions: list[Any], events: list[Event], verdict: tuple[str, str, str], again: float | None
+def test_models_ready_with(
+    ready: int, conditions: list[Any], events: list[Event], reason: str, message: str
 ) -> None:
     engine = deployment(POOL, ready=ready, status={"conditions": conditions})
     part = plan_serving(context(POOL, engine, pod_events=tuple(events)), checks(), USABLE, nodes_usable=True)
-    (condition,) = part.conditions
-    assert_verdict(condition, "ModelsReady", *verdict)
-    assert condition.message == verdict[2]
-    assert part.again == again
+    assert_verdict(part.conditions[0], "ModelsReady", str(bool(ready)), reason, message)
+    assert part.conditions[0].message == message
+    assert part.again == (None if ready else 20)
 
 
 def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
@@ -367,7 +316,6 @@ def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
 # Replicas that an autoscaler takes over.
 
 SCALED = manifest(pool(models=[model(replicas=7)]), "Deployment")
-AUTOSCALED = pool(models=[model(autoscaling={"provider": "External"})])
 
 
 def test_the_present_number_of_replicas_is_handed_over_when_kvtier_lets_go_of_it() -> None:

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from kvtier.api.conditions import Condition, false, find, true
-from kvtier.api.kinds import CHILD_KINDS, ChildKind
+from kvtier.api.kinds import CHILD_KINDS
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus
 from kvtier.facts.model import Instance, LustreFacts
@@ -32,98 +32,91 @@ def _verdicts(statuses: dict[str, str], *changes: Condition, strict: bool = Fals
     return Verdicts(checks(**statuses), {one.type: one for one in (*fine, *changes)}, strict)
 
 
+FINE = _verdicts({})
+UNFIT = _verdicts({"ZoneMatched": "False"}, HELD, WAITING)
+UNSEEN = _verdicts({"NetworkMatched": "Unknown"})
 STRICT = _verdicts({"NetworkMatched": "Unknown"}, strict=True)
+TWO_FAULTS = _verdicts({"CapacityValid": "False", "GKEVersionSupported": "False"}, HELD)
+ALL_MISSING = _verdicts({}, STARTING, NO_NODE, PROVISIONING)
 
 
 @table(
-    "verdicts, opportunistic, verdict",
+    "verdicts, reason, words",
     {
-        "nothing is missing": (_verdicts({}), False, ("True", "AllReady", "")),
-        "what serving does not depend on is not missed": (
-            _verdicts({}, UNPLANNED),
-            False,
-            ("True", "AllReady", ""),
-        ),
-        "a prerequisite comes before what it keeps from being made": (
-            _verdicts({"ZoneMatched": "False"}, HELD, WAITING),
-            False,
-            ("False", "ZoneMatchedReason", "ZoneMatched: why"),
-        ),
-        "the first of several prerequisites is named": (
-            _verdicts({"CapacityValid": "False", "GKEVersionSupported": "False"}, HELD),
-            False,
-            ("False", "GKEVersionSupportedReason", ""),
-        ),
+        "nothing is missing": (FINE, "AllReady", "every tier and model is ready"),
+        "what serving does not depend on is not missed": (_verdicts({}, UNPLANNED), "AllReady", ""),
+        "a prerequisite comes before what it holds up": (UNFIT, "ZoneMatchedReason", "ZoneMatched: why"),
+        "the first of several prerequisites is named": (TWO_FAULTS, "GKEVersionSupportedReason", ""),
         "a prerequisite that fails later is named though all runs": (
             _verdicts({"CapacityValid": "False"}),
-            False,
-            ("False", "CapacityValidReason", ""),
+            "CapacityValidReason",
+            "",
         ),
-        "what cannot be seen is not missed": (
-            _verdicts({"NetworkMatched": "Unknown"}),
-            False,
-            ("True", "AllReady", ""),
-        ),
-        "a strict pool misses it": (STRICT, False, ("False", "NetworkMatchedReason", "")),
+        "what cannot be seen is not missed": (UNSEEN, "AllReady", ""),
+        "a strict pool misses it": (STRICT, "NetworkMatchedReason", ""),
         "storage comes before nodes and models": (
-            _verdicts({}, STARTING, NO_NODE, PROVISIONING),
-            False,
-            ("False", "Provisioning", "StorageReady: tens of minutes"),
+            ALL_MISSING,
+            "Provisioning",
+            "StorageReady: tens of minutes",
         ),
         "nodes come before models": (
             _verdicts({}, STARTING, NO_NODE),
-            False,
-            ("False", "NoMatchingNode", "NodePoolReady: no node has it"),
-        ),
-        "an Opportunistic pool is ready without its shared tier, and says so": (
-            _verdicts({}, PROVISIONING),
-            True,
-            ("True", "WithoutSharedTier", "engines serve without the shared tier"),
-        ),
-        "even if a prerequisite of that tier fails": (
-            _verdicts({"LustreDriverEnabled": "False"}, HELD),
-            True,
-            ("True", "WithoutSharedTier", ""),
-        ),
-        "an Opportunistic pool with its shared tier is ready like any other": (
-            _verdicts({}),
-            True,
-            ("True", "AllReady", ""),
-        ),
-        "an Opportunistic pool needs its models": (
-            _verdicts({}, PROVISIONING, STARTING),
-            True,
-            ("False", "Starting", "ModelsReady: 0/1"),
+            "NoMatchingNode",
+            "NodePoolReady: no node has it",
         ),
     },
 )
-def test_ready(verdicts: Verdicts, opportunistic: bool, verdict: tuple[str, str, str]) -> None:
-    assert_verdict(ready(verdicts, opportunistic), "Ready", *verdict)
+def test_ready(verdicts: Verdicts, reason: str, words: str) -> None:
+    status = str(reason == "AllReady")
+    assert_verdict(ready(verdicts, opportunistic=False), "Ready", status, reason, words)
+
+
+WITHOUT = "engines serve without the shared tier"
+
+
+@table(
+    "verdicts, verdict, words",
+    {
+        "without its shared tier, and says so": (
+            _verdicts({}, PROVISIONING),
+            ("True", "WithoutSharedTier"),
+            WITHOUT,
+        ),
+        "even if a prerequisite of that tier fails": (
+            _verdicts({"LustreDriverEnabled": "False"}, HELD),
+            ("True", "WithoutSharedTier"),
+            WITHOUT,
+        ),
+        "with its shared tier like any other": (FINE, ("True", "AllReady"), ""),
+        "not without its models": (
+            _verdicts({}, PROVISIONING, STARTING),
+            ("False", "Starting"),
+            "ModelsReady: 0/1",
+        ),
+    },
+)
+def test_an_opportunistic_pool_is_ready(verdicts: Verdicts, verdict: tuple[str, str], words: str) -> None:
+    assert_verdict(ready(verdicts, opportunistic=True), "Ready", *verdict, words)
 
 
 @pytest.mark.parametrize(("opportunistic", "reason"), [(True, "WithoutSharedTier"), (False, "AllReady")])
 def test_only_an_opportunistic_pool_leaves_a_tier_that_is_well(opportunistic: bool, reason: str) -> None:
-    assert ready(_verdicts({}), opportunistic, tier_left=True).reason == reason
+    assert ready(FINE, opportunistic, tier_left=True).reason == reason
+
+
+FAULT = _verdicts({"ZoneMatched": "False"})
 
 
 @table(
     "verdicts, has_served, expected",
     {
-        "nothing is missing": (_verdicts({}), False, "Ready"),
+        "nothing is missing": (FINE, False, "Ready"),
         "the claim is being made": (_verdicts({}, CREATING, WAITING), False, "Provisioning"),
         "the instance is being made": (_verdicts({}, PROVISIONING, WAITING), False, "Provisioning"),
         "engines are starting": (_verdicts({}, STARTING), False, "Starting"),
         "engines are starting again": (_verdicts({}, STARTING), True, "Starting"),
-        "a prerequisite does not hold": (
-            _verdicts({"ZoneMatched": "False"}, HELD, WAITING),
-            False,
-            "Blocked",
-        ),
-        "a prerequisite of a pool that served does not hold": (
-            _verdicts({"ZoneMatched": "False"}),
-            True,
-            "Degraded",
-        ),
+        "a prerequisite does not hold": (UNFIT, False, "Blocked"),
+        "a prerequisite of a pool that served does not hold": (FAULT, True, "Degraded"),
         "a prerequisite of a strict pool cannot be seen": (STRICT, False, "Blocked"),
         "something is wrong that waiting does not mend": (_verdicts({}, LOST), False, "Blocked"),
         "no node is there": (_verdicts({}, NO_NODE, WAITING), False, "Blocked"),
@@ -150,26 +143,22 @@ def _status(of: KVCachePool, **statuses: str) -> PoolStatus:
     return pool_status(context(of), checks(**statuses), Part(), tier_left=False)
 
 
+NEVER_READY = {"models": [{"name": "llama", "readyReplicas": 0}]}
+ONCE_READY = {"models": [{"name": "llama", "readyReplicas": 1}]}
+READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "AllReady"}]}
+
+
 @table(
-    "before, phase_",
+    "before, expected",
     {
-        "a pool that is new is blocked": ({}, "Blocked"),
-        "one whose engines were never ready, too": (
-            {"models": [{"name": "llama", "readyReplicas": 0}]},
-            "Blocked",
-        ),
-        "one with engines that were ready is degraded": (
-            {"models": [{"name": "llama", "readyReplicas": 1}]},
-            "Degraded",
-        ),
-        "one that was ready is degraded": (
-            {"conditions": [{"type": "Ready", "status": "True", "reason": "AllReady"}]},
-            "Degraded",
-        ),
+        "blocks a pool that is new": ({}, "Blocked"),
+        "blocks one whose engines were never ready": (NEVER_READY, "Blocked"),
+        "degrades one with engines that were ready": (ONCE_READY, "Degraded"),
+        "degrades one that was ready": (READY, "Degraded"),
     },
 )
-def test_what_is_missing(before: dict[str, Any], phase_: str) -> None:
-    assert _status(pool(status=before), LustreDriverEnabled="False").phase == phase_
+def test_a_prerequisite_that_does_not_hold(before: dict[str, Any], expected: str) -> None:
+    assert _status(pool(status=before), LustreDriverEnabled="False").phase == expected
 
 
 def test_tiers_stand_fastest_first_with_what_they_hold() -> None:
@@ -183,17 +172,16 @@ def test_tiers_stand_fastest_first_with_what_they_hold() -> None:
     ]
 
 
+BUCKET, SSD = {"objectStorage": {"bucket": "blocks"}}, {"localSSD": {"capacity": "1Ti"}}
+
+
 @table(
     "tiers, files, bucket",
     {
         "Lustre": ({}, True, False),
-        "Local SSD": ({"lustre": None, "localSSD": {"capacity": "1Ti"}}, True, False),
-        "a bucket": ({"lustre": None, "objectStorage": {"bucket": "blocks"}}, False, True),
-        "both": (
-            {"lustre": None, "localSSD": {"capacity": "1Ti"}, "objectStorage": {"bucket": "blocks"}},
-            True,
-            True,
-        ),
+        "Local SSD": ({"lustre": None, **SSD}, True, False),
+        "a bucket": ({"lustre": None, **BUCKET}, False, True),
+        "both": ({"lustre": None, **SSD, **BUCKET}, True, True),
     },
 )
 def test_that_nothing_is_evicted_is_said_of(tiers: dict[str, Any], files: bool, bucket: bool) -> None:
@@ -226,32 +214,27 @@ def _failure(kind: str, message: str = "exceeded quota") -> Failure:
     return Failure(kind, "x", "Forbidden", message)
 
 
-@pytest.mark.parametrize("child", CHILD_KINDS, ids=lambda child: child.kind)
-def test_a_refused_write_turns_its_concern_and_ready_false(child: ChildKind) -> None:
-    found = _by_type(with_failures(_before("Starting"), [_failure(child.kind)], PoolStatus(), NOW))
-    concern = child.concern
+CONCERNS = {
+    "StorageClass": "StorageReady",
+    "PersistentVolumeClaim": "StorageReady",
+    "PersistentVolume": "StorageReady",
+    "Job": "TierWritable",
+    "ComputeClass": "NodePoolReady",
+    "Deployment": "ModelsReady",
+    "Service": "ModelsReady",
+}
+
+
+@pytest.mark.parametrize("kind", [child.kind for child in CHILD_KINDS])
+def test_a_refused_write_turns_its_concern_and_ready_false(kind: str) -> None:
+    concern = CONCERNS[kind]
+    found = _by_type(with_failures(_before("Starting"), [_failure(kind)], PoolStatus(), NOW))
     assert {name for name, condition in found.items() if condition.status == "False"} == {concern, "Ready"}
     assert found[concern].reason == found["Ready"].reason == "Forbidden"
-    assert found[concern].message == f"{child.kind} x: exceeded quota"
-    assert found["Ready"].message == f"{concern}: {child.kind} x: exceeded quota"
+    assert found[concern].message == f"{kind} x: exceeded quota"
+    assert found["Ready"].message == f"{concern}: {kind} x: exceeded quota"
     assert found[concern].observed_generation == 3
     assert found[concern].last_transition_time == NOW
-
-
-@table(
-    "kind, concern",
-    {
-        "a refused StorageClass concerns the storage": ("StorageClass", "StorageReady"),
-        "a refused claim concerns the storage": ("PersistentVolumeClaim", "StorageReady"),
-        "a refused volume concerns the storage": ("PersistentVolume", "StorageReady"),
-        "a refused Job concerns the proof that the storage can be written to": ("Job", "TierWritable"),
-        "a refused ComputeClass concerns the nodes": ("ComputeClass", "NodePoolReady"),
-        "a refused Deployment concerns the models": ("Deployment", "ModelsReady"),
-        "a refused Service concerns the models": ("Service", "ModelsReady"),
-    },
-)
-def test_the_concern(kind: str, concern: str) -> None:
-    assert [child.concern for child in CHILD_KINDS if child.kind == kind] == [concern]
 
 
 def test_the_first_refusal_of_a_concern_speaks_for_it() -> None:

@@ -1,0 +1,105 @@
+"""One table of child kinds, and everything that must agree with it."""
+
+import re
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from kvtier.api import conditions
+from kvtier.api.kinds import CHILD_KINDS, ChildKind
+from kvtier.api.load import load
+from kvtier.plan.model import Failure, key
+from kvtier.plan.status import with_failures
+from unit.builders import NOW
+from unit.simulation import Simulation, in_use
+
+ROOT = Path(__file__).parents[2]
+SAMPLES = {path.stem: path for path in sorted((ROOT / "manifests" / "samples").glob("*.yaml"))}
+PARTS = {"pod", "cache_server"}
+"""Templates that other templates include."""
+
+of_each_kind = pytest.mark.parametrize("child", CHILD_KINDS, ids=lambda child: child.kind)
+of_each_sample = pytest.mark.parametrize("sample", SAMPLES)
+
+
+def _running(sample: str) -> Simulation:
+    """A sample pool with all its children live."""
+    (of,) = load(SAMPLES[sample].read_text(), "default")
+    return in_use(of)
+
+
+def test_every_template_is_of_a_kind_and_renders_it() -> None:
+    names = {
+        path.name.removesuffix(".yaml.j2"): path
+        for path in files("kvtier.plan").joinpath("templates").iterdir()
+    }
+    templates = {name: path.read_text() for name, path in names.items() if path.name.endswith(".j2")}
+    rendered = {
+        name: re.findall(r"^kind: (\w+)$", text, re.MULTILINE)
+        for name, text in templates.items()
+        if name not in PARTS
+    }
+    assert rendered == {child.template: [child.kind] for child in CHILD_KINDS}
+
+
+def test_every_kind_is_made_for_some_sample() -> None:
+    made = {kind for sample in SAMPLES for kind in _running(sample).kinds()}
+    assert made == {child.kind for child in CHILD_KINDS}
+
+
+@of_each_sample
+def test_nothing_that_is_applied_is_deleted(sample: str) -> None:
+    simulation = _running(sample)
+    settled = simulation.at(NOW)
+    assert simulation.pool.status.phase == "Ready"
+    assert set(map(key, settled.applies)) <= set(simulation.objects)
+    assert settled.deletes == ()
+
+
+@of_each_kind
+def test_the_concern_of_a_kind_is_a_condition(child: ChildKind) -> None:
+    assert child.concern in {value for value in vars(conditions).values() if isinstance(value, str)}
+
+
+@of_each_kind
+def test_a_refused_write_ends_in_the_status(child: ChildKind) -> None:
+    running = _running("cloud-storage")
+    before = running.pool.status
+    after = with_failures(before, [Failure(child.kind, "x", "Forbidden", "no quota")], before, NOW)
+    assert after.phase == "Degraded"
+    assert [one.type for one in after.conditions if one.reason == "Forbidden"] == ["Ready", child.concern]
+
+
+@of_each_kind
+def test_what_kubernetes_deletes_with_the_pool_is_what_it_can(child: ChildKind) -> None:
+    """An ownerReference reaches no cluster-wide object, and data is not left to it."""
+    assert child.owned == (child.resource.namespaced and child.stage != "data")
+    assert child.resource.namespaced or child.stage in ("data", "cluster")
+
+
+@of_each_kind
+def test_data_is_never_pruned(child: ChildKind) -> None:
+    assert not (child.pruned and child.stage == "data")
+
+
+VERBS = {"get", "list", "watch", "create", "patch", "delete"}
+"""What it takes to see a child, to apply it (server-side apply may make it) and to delete it."""
+
+
+def _granted(role: Any, child: ChildKind) -> set[str]:
+    return {
+        verb
+        for rule in role["rules"]
+        if child.resource.group in rule["apiGroups"] and child.resource.plural in rule["resources"]
+        for verb in rule["verbs"]
+    }
+
+
+@of_each_kind
+def test_the_operator_may_do_what_it_does_with_children(child: ChildKind) -> None:
+    documents = yaml.safe_load_all((ROOT / "manifests" / "install.yaml").read_text())
+    (role,) = [one for one in documents if one["kind"] == "ClusterRole"]
+    assert _granted(role, child) == VERBS
