@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from kvtier.api import identity, names
+from kvtier.api.conditions import STORAGE_READY, Condition, find
 from kvtier.api.placement import fitting
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, ModelStatus, ServedModel, TierStatus
 from kvtier.data.engines import EngineFacts
@@ -58,8 +59,8 @@ class LustreView:
 
     `class_name` names its StorageClass, empty unless the CSI driver makes the instance. `claim` and `volume` are the
     pool's own, live; `volumes` are those of the cluster that are reserved for the claim.
-    `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` is what was
-    reported last, `operations` are those on the instance, up to date.
+    `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` is the tier and
+    `reported` StorageReady as they were reported last, `operations` are those on the instance, up to date.
     """
 
     spec: LustreTier | None
@@ -74,6 +75,7 @@ class LustreView:
     claim_events: tuple[Event, ...] = ()
     holders: tuple[str, ...] = ()
     status: TierStatus | None = None
+    reported: Condition | None = None
     operations: Operations = field(default_factory=Operations)
 
     @property
@@ -174,6 +176,7 @@ def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> Lust
         claim_events=observed.claim_events,
         holders=observed.holders,
         status=next((tier for tier in pool.status.tiers if tier.name == "lustre"), None),
+        reported=find(pool.status.conditions, STORAGE_READY),
         operations=operations_of(pool, observed.facts.lustre, now, pace),
     )
 

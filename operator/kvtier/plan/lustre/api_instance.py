@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, false, find
+from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, false
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
@@ -84,8 +84,7 @@ def _change(
 ) -> InstanceView:
     operations, pace = context.lustre.operations, context.pace
     create, update = follow(operations, "Create", None), follow(operations, "Update", desired)
-    reported = find(context.pool.status.conditions, STORAGE_READY)
-    state = changing(spec, instance, desired, update.status, reported) if desired else None
+    state = changing(spec, instance, desired, update.status, context.lustre.reported) if desired else None
     settled = instance.state == "ACTIVE" and desired is None
     view = InstanceView(source(instance), problem(instance), state)
     return _with(view, (create, update), pace.settled if settled else pace.moving)

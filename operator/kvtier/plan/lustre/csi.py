@@ -4,9 +4,8 @@ A volume that has outlived its claim is bound again, so that a pool that comes b
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
-from kvtier.api.conditions import STORAGE_READY, Condition, false, find
+from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id, storage_class_parameters
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
@@ -19,7 +18,7 @@ from kvtier.plan.children import child, claim_name
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.gates import STORAGE, blockers, nothing_created
 from kvtier.plan.lustre import provisioning, resize
-from kvtier.plan.lustre.instance import verdict
+from kvtier.plan.lustre.instance import StorageState, verdict
 from kvtier.plan.lustre.provisioning import Provisioning
 from kvtier.plan.model import Checks, Manifest, Part, Ref
 
@@ -39,31 +38,32 @@ def plan_csi(context: Context, spec: LustreTier, checks: Checks) -> Part:
     """
     pool, lustre, claim = context.pool, context.lustre, context.lustre.claim
     wanted_class = _storage_class(pool, spec, lustre.class_name)
-    waiting = _waiting(context)
+    waiting = _waiting(lustre, context.now)
     refused = blockers(checks, STORAGE, pool.spec.strict)
     immutable = _immutable(wanted_class, context.children.storage_class(lustre.class_name))
     if waiting and not immutable and not refused:
         because = provisioning.replacement(waiting, spec, lustre.class_name)
         if because:
-            return _replaced(context, wanted_class, waiting.claim, because)
+            return _replaced(lustre, wanted_class, waiting.claim, because, context.pace)
     problem = immutable or _mismatch(lustre)
     if problem:
         # The driver's Events may yet allow to replace a claim that never had a volume.
         again = context.pace.waiting if claim and not claim.volume else None
-        return Part((), (problem,), (_tier(context, "Failed"),), again=again)
+        return Part((), (problem,), (_tier(lustre, "Failed"),), again=again)
     if claim is None and refused:
-        return Part((), (nothing_created(refused),), (_tier(context, "Waiting"),))
+        return Part((), (nothing_created(refused),), (_tier(lustre, "Waiting"),))
     writes = () if refused else _writes(pool, spec, lustre, wanted_class)
-    state = _state(context, spec, waiting)
-    return Part(writes, (state.condition,), (_tier(context, state.phase),), again=state.again)
+    condition, phase = _state(lustre, spec.size, waiting, context.now)
+    again = _again(claim, spec.size, waiting, context.pace)
+    return Part(writes, (condition,), (_tier(lustre, phase),), again=again)
 
 
-def _waiting(context: Context) -> Provisioning | None:
+def _waiting(lustre: LustreView, now: str) -> Provisioning | None:
     """The claim while it waits for a volume."""
-    claim = context.lustre.claim
+    claim = lustre.claim
     if claim is None or claim.phase in ("Bound", "Lost"):
         return None
-    return provisioning.derive(context.lustre, claim, context.now)
+    return provisioning.derive(lustre, claim, now)
 
 
 def _storage_class(pool: KVCachePool, spec: LustreTier, name: str) -> Manifest:
@@ -105,7 +105,7 @@ def _mismatch(lustre: LustreView) -> Condition | None:
     )
 
 
-def _replaced(context: Context, wanted_class: Manifest, claim: Claim, because: str) -> Part:
+def _replaced(lustre: LustreView, wanted_class: Manifest, claim: Claim, because: str, pace: Pace) -> Part:
     """The claim's deletion. It gets one Event, though it may be planned again until it shows."""
     message = f"claim {claim.name} is made anew, because {because}"
     event = PoolEvent("Normal", "ClaimReplaced", f"{message}; nothing was stored")
@@ -113,9 +113,9 @@ def _replaced(context: Context, wanted_class: Manifest, claim: Claim, because: s
         applies=(wanted_class,),
         deletes=(Ref("PersistentVolumeClaim", claim.name, claim.uid),),
         conditions=(false(STORAGE_READY, Reason.REPLACING, message),),
-        tiers=(_tier(context, "Provisioning", replaced=True),),
-        events=() if _replacing(context.pool) else (event,),
-        again=context.pace.moving,
+        tiers=(_tier(lustre, "Provisioning", replaced=True),),
+        events=() if _replacing(lustre.reported) else (event,),
+        again=pace.moving,
     )
 
 
@@ -196,55 +196,22 @@ def _freed(volume: Volume) -> Manifest:
     }
 
 
-@dataclass(frozen=True)
-class _State:
-    """StorageReady, the tier's phase, and when to look again.
-
-    `again` is in seconds: Events are not watched. None where there are none to expect.
-    """
-
-    condition: Condition
-    phase: str
-    again: float | None = None
-
-
-def _state(context: Context, spec: LustreTier, waiting: Provisioning | None) -> _State:
-    """The claim as it is. One that is being deleted says so first, whatever else it is."""
-    lustre, claim = context.lustre, context.lustre.claim
+def _state(lustre: LustreView, want: int, waiting: Provisioning | None, now: str) -> StorageState:
+    """The claim as it is, that is to have `want` bytes. One that is being deleted says so first."""
+    claim = lustre.claim
     if claim is None:
-        return _State(false(STORAGE_READY, Reason.CREATING, "the claim is being made"), "Waiting")
+        return StorageState(false(STORAGE_READY, Reason.CREATING, "the claim is being made"), "Waiting")
     if waiting:
-        state = _pending(waiting, context.pace)
+        phase = "Failed" if waiting.failed else "Provisioning"
+        state = StorageState(provisioning.storage_ready(waiting), phase)
     elif claim.phase == "Lost":
         said = f"the volume of claim {claim.name} is gone: restore it or delete the claim"
-        state = _State(false(STORAGE_READY, Reason.VOLUME_LOST, said), "Failed")
+        state = StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, said), "Failed")
     else:
-        state = _bound(context, spec.size, claim)
-    rarely = claim.deleting or resize.growing(claim, spec.size)
-    return _State(
-        condition=_deleted(claim, lustre.holders) if claim.deleting else state.condition,
-        phase=state.phase,
-        again=context.pace.waiting if rarely else state.again,
-    )
-
-
-def _pending(waiting: Provisioning, pace: Pace) -> _State:
-    phase = "Failed" if waiting.failed else "Provisioning"
-    return _State(provisioning.storage_ready(waiting), phase, _again(waiting.age, pace))
-
-
-def _again(age: float, pace: Pace) -> float:
-    """First when there may be Events, then often, and rarely once it takes long."""
-    if age < pace.young:
-        return pace.young
-    return pace.moving if age < _LONG_SECONDS else pace.waiting
-
-
-def _bound(context: Context, want: int, claim: Claim) -> _State:
-    lustre = context.lustre
-    unusable = verdict(lustre.instance) if lustre.instance else None
-    condition = unusable or resize.bound(claim, want, lustre.claim_events, context.now)
-    return _State(condition, "Resizing" if resize.growing(claim, want) else "Bound")
+        unusable = verdict(lustre.instance) if lustre.instance else None
+        condition = unusable or resize.bound(claim, want, lustre.claim_events, now)
+        state = StorageState(condition, "Resizing" if resize.growing(claim, want) else "Bound")
+    return StorageState(_deleted(claim, lustre.holders), state.phase) if claim.deleting else state
 
 
 def _deleted(claim: Claim, holders: tuple[str, ...]) -> Condition:
@@ -257,12 +224,22 @@ def _deleted(claim: Claim, holders: tuple[str, ...]) -> Condition:
     return false(STORAGE_READY, Reason.CLAIM_DELETED, said)
 
 
-def _tier(context: Context, phase: str, replaced: bool = False) -> TierStatus:
+def _again(claim: Claim | None, want: int, waiting: Provisioning | None, pace: Pace) -> float | None:
+    """Seconds until Events, which are not watched, are read again; None where there are none to expect."""
+    if claim and (claim.deleting or resize.growing(claim, want)):
+        return pace.waiting
+    if waiting is None:
+        return None
+    if waiting.age < pace.young:
+        return pace.young
+    return pace.moving if waiting.age < _LONG_SECONDS else pace.waiting
+
+
+def _tier(lustre: LustreView, phase: str, replaced: bool = False) -> TierStatus:
     """`attempts` counts a claim when its successor is decided on, whether that or its deletion shows first."""
-    lustre, claim = context.lustre, context.lustre.claim
-    tries = provisioning.attempts(lustre)
+    claim, tries = lustre.claim, provisioning.attempts(lustre)
     given_up = replaced or (claim is not None and claim.deleting and not claim.volume)
-    if given_up and not _replacing(context.pool):
+    if given_up and not _replacing(lustre.reported):
         tries += 1
     bound = claim is not None and claim.phase == "Bound"
     return TierStatus(
@@ -274,7 +251,6 @@ def _tier(context: Context, phase: str, replaced: bool = False) -> TierStatus:
     )
 
 
-def _replacing(pool: KVCachePool) -> bool:
+def _replacing(reported: Condition | None) -> bool:
     """Whether the status says already that the claim is replaced."""
-    before = find(pool.status.conditions, STORAGE_READY)
-    return before is not None and before.reason == Reason.REPLACING
+    return reported is not None and reported.reason == Reason.REPLACING

@@ -202,8 +202,7 @@ def _repeated(lustre: LustreView, failure: Failure) -> bool:
         case Retry.REPEATED_IF_OFTEN:
             return often
         case Retry.REPEATED_IF_ABSENT:
-            asked = lustre.api is not None and lustre.api.error is None
-            return often and asked and lustre.instance_name is not None
+            return often and lustre.unseen is None and lustre.instance_name is not None
         case _:
             return False
 

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kvtier.api.conditions import STORAGE_READY, Condition, false, find, true
+from kvtier.api.conditions import STORAGE_READY, Condition, false, true
 from kvtier.api.names import ANNOTATION_PROVISIONER, LUSTRE_DRIVER
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
@@ -33,7 +33,7 @@ def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:
     usable = view.source if view.problem is None or lustre.claim else None
     made = _manifests(context.pool, spec, usable, lustre) if usable and not (differing or refused) else ()
     part = replace(view.part, applies=made)
-    before = find(context.pool.status.conditions, STORAGE_READY)
+    before = lustre.reported
     if lustre.pending and before and before.status == "True" and lustre.status and not differing:
         # A process that has just begun: what was true before is so until the Lustre API has answered.
         return replace(part, conditions=(before,), tiers=(lustre.status,))
