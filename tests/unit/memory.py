@@ -1,22 +1,79 @@
-"""An API server in a dictionary: enough of its behaviour for everything that kvtier asks of a client."""
+"""An API server in a dictionary, which does to objects what the real one does: integration/test_memory_client.py.
 
-from collections.abc import Callable
-from typing import Any
+It validates nothing, sets no defaults and runs no controllers.
+"""
+
+import copy
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
 
 from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
-from kvtier.kube.client import BY_KIND, ApiError
-from unit.builders import merged
+from kvtier.kube.client import ApiError
 
 Write = tuple[str, str, str]
 """Verb, kind and name."""
 
+Place = tuple[str, str | None, str]
+"""Kind, namespace and name of an object."""
+
+
+class Item(NamedTuple):
+    """A step into a list whose items are told apart by these values, and not by their order."""
+
+    key: tuple[Any, ...]
+
+
+Fields = dict[tuple[str | Item, ...], Any]
+"""Values by their paths."""
+
+_SYSTEM = (
+    "name",
+    "namespace",
+    "uid",
+    "resourceVersion",
+    "creationTimestamp",
+    "deletionTimestamp",
+    "managedFields",
+)
+"""Metadata that nobody applies."""
+
+_LIST_KEYS: Mapping[str, tuple[str, ...]] = {
+    **dict.fromkeys(("containers", "initContainers", "env", "volumes", "imagePullSecrets"), ("name",)),
+    "volumeMounts": ("mountPath",),
+    "ports": ("containerPort", "port", "protocol"),
+    "ownerReferences": ("uid",),
+    "conditions": ("type",),
+    **dict.fromkeys(("tiers", "models"), ("name",)),
+    "operations": ("kind",),
+    "finalizers": (),
+}
+"""By which fields the items of a list are told apart, none for a set of values. Every other list is one value."""
+
+
+@dataclass
+class _Stored:
+    """An object. `owned` are the paths that a manager applied last, of the object itself or of its status."""
+
+    system: dict[str, Any]
+    names: dict[str, str]
+    fields: Fields = field(default_factory=dict)
+    owned: dict[tuple[str, bool], frozenset[Any]] = field(default_factory=dict)
+
+    def document(self) -> Any:
+        found = _nested(self.fields)
+        managers = [{"manager": manager, "operation": "Apply"} for manager, _ in self.owned]
+        system = {**self.system, "managedFields": [*self.system.get("managedFields", []), *managers]}
+        applied = {key: value for key, value in found.get("metadata", {}).items() if value}
+        return {**self.names, **found, "metadata": {**applied, **system}}
+
 
 class MemoryClient:
-    """A KubeClient. `writes` lists what was written; `refuse` may answer an ApiError for a write."""
+    """A KubeClient. `writes` lists what was written; `refuse` may answer an ApiError for a request."""
 
     def __init__(self, *objects: Object) -> None:
-        self._objects: dict[tuple[str, str | None, str], Any] = {}
+        self._objects: dict[Place, _Stored] = {}
         self._version = 100
         self.writes: list[Write] = []
         self.refuse: Callable[[Write], ApiError | None] = lambda write: None
@@ -25,74 +82,226 @@ class MemoryClient:
             self.store(obj)
 
     def store(self, obj: Object) -> None:
-        """Put an object there without a write of kvtier."""
-        self._objects[_key(BY_KIND.get(obj["kind"]), obj)] = obj
+        """Put an object there, as somebody else than kvtier."""
+        self._version += 1
+        metadata = obj["metadata"]
+        system = {"uid": f"uid-{self._version}", "resourceVersion": str(self._version)}
+        system |= {key: metadata[key] for key in _SYSTEM if key in metadata}
+        names = {key: obj[key] for key in ("apiVersion", "kind") if key in obj}
+        self._objects[_place(obj)] = _Stored(
+            system, names, _applied(obj, status=False) | _applied(obj, status=True)
+        )
 
     def find(self, kind: str, name: str | None = None) -> Any:
         """The object of a kind, by its name if there are several; None when there is none."""
-        found = [obj for key, obj in self._objects.items() if key[0] == kind and name in (None, key[2])]
-        return found[0] if found else None
+        found = (one for (of, _, named), one in self._objects.items() if of == kind and name in (None, named))
+        return next((one.document() for one in found), None)
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Any:
-        return self._objects.get((resource.kind, namespace if resource.namespaced else None, name))
+        found = self._objects.get((resource.kind, namespace if resource.namespaced else None, name))
+        return found.document() if found else None
 
     async def get_metadata(self, resource: Resource, namespace: str | None, name: str) -> Any:
-        return await self.get(resource, namespace, name)
+        found = await self.get(resource, namespace, name)
+        return found and {"metadata": found["metadata"]}
 
     async def list(
         self, resource: Resource, namespace: str | None = None, selector: str = "", fields: str = ""
     ) -> Any:
-        self._check(("list", resource.kind, selector))
+        self._refuse(("list", resource.kind, selector))
         if resource.kind in self.unserved:
             return None
-        return [obj for (kind, _, _), obj in self._objects.items() if kind == resource.kind]
+        found = [
+            stored.document()
+            for (kind, where, _), stored in sorted(self._objects.items(), key=lambda one: str(one[0]))
+            if kind == resource.kind and namespace in (None, where)
+        ]
+        labels = [one.partition("=") for one in selector.split(",") if one]
+        paths = [one.partition("=") for one in fields.split(",") if one]
+        return [
+            obj
+            for obj in found
+            if all(obj["metadata"].get("labels", {}).get(key) == value for key, _, value in labels)
+            and all(_at(obj, path) == value for path, _, value in paths)
+        ]
 
     async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Any:
-        return self._write("apply" if manager == FIELD_MANAGER else manager, resource, manifest)
+        self._note("apply" if manager == FIELD_MANAGER else manager, manifest)
+        return self._apply(manifest, manager, status=False)
 
     async def patch_status(self, resource: Resource, manifest: Object) -> Any:
-        return self._write("status", resource, manifest)
+        self._note("status", manifest)
+        if _place(manifest) not in self._objects:
+            raise ApiError(404, "NotFound", "there is none")
+        return self._apply(manifest, FIELD_MANAGER, status=True)
 
     async def create(self, resource: Resource, manifest: Object) -> Any:
-        if _key(resource, manifest) in self._objects:
+        if _place(manifest) in self._objects:
             raise ApiError(409, "AlreadyExists", "it exists")
-        return self._write("create", resource, manifest)
+        self._note("create", manifest)
+        self.store(manifest)
+        return self._objects[_place(manifest)].document()
 
     async def replace(self, resource: Resource, manifest: Object) -> Any:
-        known = self._objects.get(_key(resource, manifest))
-        if known is None or known["metadata"]["resourceVersion"] != manifest["metadata"]["resourceVersion"]:
+        known = self._objects.get(_place(manifest))
+        if known is None or known.system["resourceVersion"] != manifest["metadata"]["resourceVersion"]:
             raise ApiError(409, "Conflict", "it was changed")
-        return self._write("replace", resource, manifest)
+        self._note("replace", manifest)
+        known.fields = _applied(manifest, status=False)
+        return self._changed(known)
 
     async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
-        self._note(("delete", resource.kind, name))
-        key = (resource.kind, namespace if resource.namespaced else None, name)
-        if key in self._objects and self._objects[key]["metadata"]["uid"] == uid:
-            del self._objects[key]
+        self._note("delete", {"kind": resource.kind, "metadata": {"name": name}})
+        place = (resource.kind, namespace if resource.namespaced else None, name)
+        known = self._objects.get(place)
+        if known is None or uid not in ("", known.system["uid"]):
+            return
+        if _nested(known.fields).get("metadata", {}).get("finalizers"):
+            known.system["deletionTimestamp"] = "2026-11-29T12:00:00Z"
+            self._changed(known)
+        else:
+            del self._objects[place]
 
     async def server_version(self) -> str:
         return "v1.35.6-gke.1049000"
 
-    def _write(self, verb: str, resource: Resource, manifest: Object) -> Any:
-        key = _key(resource, manifest)
-        self._note((verb, resource.kind, key[2]))
-        self._version += 1
-        known = self._objects.get(key, {"metadata": {"uid": f"uid-{self._version}", "generation": 1}})
-        identity = {"metadata": {"resourceVersion": str(self._version)}}
-        self._objects[key] = merged(merged(known, dict(manifest)), identity)
-        return self._objects[key]
+    def _apply(self, manifest: Object, manager: str, *, status: bool) -> Any:
+        place = _place(manifest)
+        known = self._objects.get(place)
+        _expect(known, manifest["metadata"])
+        if known is None:
+            self.store(manifest)
+            known = self._objects[place]
+            known.fields = {}
+        before = (dict(known.fields), dict(known.owned))
+        _merge(known, _applied(manifest, status=status), (manager, status))
+        if (known.fields, known.owned) == before:
+            return known.document()
+        written = self._changed(known)
+        if "deletionTimestamp" in known.system and "finalizers" not in written["metadata"]:
+            del self._objects[place]
+        return written
 
-    def _note(self, write: Write) -> None:
-        self._check(write)
+    def _changed(self, stored: _Stored) -> Any:
+        self._version += 1
+        stored.system["resourceVersion"] = str(self._version)
+        return stored.document()
+
+    def _note(self, verb: str, manifest: Object) -> None:
+        write = (verb, manifest["kind"], manifest["metadata"]["name"])
+        self._refuse(write)
         self.writes.append(write)
 
-    def _check(self, write: Write) -> None:
+    def _refuse(self, write: Write) -> None:
         refusal = self.refuse(write)
         if refusal is not None:
             raise refusal
 
 
-def _key(resource: Resource | None, obj: Object) -> tuple[str, str | None, str]:
-    namespaced = resource is None or resource.namespaced
-    metadata = obj["metadata"]
-    return (obj["kind"], metadata.get("namespace") if namespaced else None, metadata["name"])
+def _place(obj: Object) -> Place:
+    return obj["kind"], obj["metadata"].get("namespace"), obj["metadata"]["name"]
+
+
+def _expect(known: _Stored | None, metadata: Object) -> None:
+    """Refuse an apply that is meant for another object, or for another version of it."""
+    if known is None and not {"uid", "resourceVersion"}.isdisjoint(metadata):
+        raise ApiError(409, "Conflict", "there is no such object")
+    if known and metadata.get("uid", known.system["uid"]) != known.system["uid"]:
+        raise ApiError(422, "Invalid", "metadata.uid: field is immutable")
+    version = known.system["resourceVersion"] if known else None
+    if metadata.get("resourceVersion", version) != version:
+        raise ApiError(409, "Conflict", "the object has been modified")
+
+
+def _merge(known: _Stored, wanted: Fields, owner: tuple[str, bool]) -> None:
+    """Set what a manager wants, and remove what it alone wanted before and no longer does.
+
+    An empty list of items that are told apart stands for no item: nobody owns it, and it removes nothing.
+    """
+    empty = {path for path, value in wanted.items() if value == [] and path[-1] in _LIST_KEYS}
+    former = known.owned.pop(owner, frozenset())
+    others = frozenset().union(*known.owned.values())
+    known.owned[owner] = frozenset(wanted.keys() - empty)
+    known.fields |= {path: [] for path in empty if not _below(known.fields, path)}
+    known.fields |= {path: value for path, value in wanted.items() if path not in empty}
+    for path in [
+        one for one, value in known.fields.items() if value == [] and len(_below(known.fields, one)) > 1
+    ]:
+        del known.fields[path]
+    for path in former - wanted.keys() - others:
+        _remove(known.fields, path)
+
+
+def _below(fields: Fields, path: tuple[str | Item, ...]) -> list[Any]:
+    """Paths that begin with `path`."""
+    return [one for one in fields if one[: len(path)] == path]
+
+
+def _at(obj: Object, path: str) -> Any:
+    value: Any = obj
+    for step in path.split("."):
+        value = (value or {}).get(step)
+    return value or ""
+
+
+def _applied(manifest: Object, *, status: bool) -> Fields:
+    """What an apply sets, of the object itself or of its status."""
+    return {
+        path: value
+        for path, value in _flat(manifest, ())
+        if path[0] not in ("apiVersion", "kind")
+        and (path[0] == "status") is status
+        and not (path[0] == "metadata" and path[1:2] and path[1] in _SYSTEM)
+    }
+
+
+def _flat(value: Any, path: tuple[str | Item, ...]) -> Iterator[tuple[tuple[str | Item, ...], Any]]:
+    """Values by their paths. What is empty is a value too."""
+    name = path[-1] if path else ""
+    if isinstance(value, Mapping) and value:
+        for key, one in value.items():
+            yield from _flat(one, (*path, key))
+    elif isinstance(value, list) and value and name in _LIST_KEYS and isinstance(name, str):
+        for one in value:
+            keys = _LIST_KEYS[name]
+            yield from _flat(one, (*path, Item(tuple(one.get(key) for key in keys) if keys else (one,))))
+    else:
+        yield path, _spelled(path, value)
+
+
+def _spelled(path: tuple[str | Item, ...], value: Any) -> Any:
+    """Quantities of CPU are kept in the shortest way: 1000m is 1."""
+    if path[-1:] == ("cpu",) and isinstance(value, str) and value.endswith("000m"):
+        return value.removesuffix("000m")
+    return value
+
+
+def _remove(fields: Fields, path: tuple[str | Item, ...]) -> None:
+    """Without the field that tells it apart, an item of a list goes as a whole."""
+    fields.pop(path, None)
+    lists = [index for index, step in enumerate(path) if isinstance(step, Item)]
+    if lists and path[lists[-1] + 1 :] in {(key,) for key in _LIST_KEYS[str(path[lists[-1] - 1])]}:
+        item = path[: lists[-1] + 1]
+        for other in _below(fields, item):
+            del fields[other]
+
+
+def _nested(fields: Fields) -> Any:
+    root: dict[Any, Any] = {}
+    for path, value in fields.items():
+        node = root
+        for step in path[:-1]:
+            if not isinstance(node.get(step), dict):
+                node[step] = {}
+            node = node[step]
+        if value not in ({}, []) or path[-1] not in node:
+            node[path[-1]] = copy.deepcopy(value)
+    return _listed(root)
+
+
+def _listed(node: Any) -> Any:
+    if not isinstance(node, dict):
+        return node
+    if any(isinstance(step, Item) for step in node):
+        return [_listed(one) for one in node.values()]
+    return {step: _listed(one) for step, one in node.items()}

@@ -2,10 +2,11 @@
 
 import asyncio
 import selectors
-from collections.abc import Coroutine
-from typing import Any, TypeVar
+from collections.abc import Callable, Coroutine
+from functools import wraps
+from typing import Any, ParamSpec
 
-Result = TypeVar("Result")
+Arguments = ParamSpec("Arguments")
 
 
 class _Selector(selectors.DefaultSelector):
@@ -31,14 +32,20 @@ class _Loop(asyncio.SelectorEventLoop):
         return self._virtual.now
 
 
-def run(main: Coroutine[Any, Any, Result]) -> Result:
-    """The result of `main`, in virtual time. A callback that failed fails the test."""
-    failed: list[dict[str, Any]] = []
-    with asyncio.Runner(loop_factory=_Loop) as runner:
-        runner.get_loop().set_exception_handler(lambda _, context: failed.append(context))
-        result = runner.run(main)
-    assert failed == []
-    return result
+def in_virtual_time(
+    test: Callable[Arguments, Coroutine[Any, Any, None]],
+) -> Callable[Arguments, None]:
+    """A test that runs in virtual time. A callback that failed fails it."""
+
+    @wraps(test)
+    def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
+        failed: list[dict[str, Any]] = []
+        with asyncio.Runner(loop_factory=_Loop) as runner:
+            runner.get_loop().set_exception_handler(lambda _, context: failed.append(context))
+            runner.run(test(*args, **kwargs))
+        assert failed == []
+
+    return run
 
 
 def now() -> float:

@@ -1,72 +1,123 @@
-"""One pool, once: what is written, and what is reported."""
+"""One pool, once, on an API server in memory: what is written, what is reported, and how a pool goes."""
 
 import json
+from typing import Any
 
 import pytest
 
-from kvtier.api.names import FINALIZER
+from kvtier.api.kinds import CHILD_KINDS, POOL
+from kvtier.api.names import FINALIZER, LUSTRE_DRIVER, PoolKey
+from kvtier.control.reconciler import Reconciler
+from kvtier.control.store import Store
+from kvtier.facts.gke import GKEReader
+from kvtier.facts.lustre_api import LustreReader
 from kvtier.kube.client import ApiError
 from kvtier.sizing.models import config_of
-from unit.builders import claim, live, manifest, merged, model, pool
-from unit.control.reconciling import PLAIN, Cluster, refusing, stored
-from unit.memory import Write
+from unit.builders import NOW, claim, document, joined, live, manifest, merged, model, pool
+from unit.memory import MemoryClient
+from unit.tables import table
+
+PLAIN: dict[str, Any] = {"tiers": {"lustre": None}}
+
+
+class Cluster:
+    """A client, a store that has seen what it has, and a reconciler."""
+
+    def __init__(self, *objects: Any) -> None:
+        self.client = MemoryClient(*objects)
+        self.store = Store()
+        self.store.set_version("v1.35.6-gke.1049000")
+        self.store.put("CSIDriver", {"metadata": {"name": LUSTRE_DRIVER}})
+        for obj in objects:
+            self.store.put(obj["kind"], obj)
+        self._reconciler = Reconciler(self.client, self.store, GKEReader(), LustreReader())
+        self._reconciler.clock = lambda: NOW
+
+    async def reconcile(self) -> float | None:
+        return await self._reconciler.reconcile(PoolKey("team-a", "chat"))
+
+    async def settle(self) -> None:
+        """Reconcile until nothing is left to do at once."""
+        while await self.reconcile() == 0.0:
+            pass
+
+    async def watch(self) -> None:
+        """Have the store see everything."""
+        for resource in (POOL, *(child.resource for child in CHILD_KINDS)):
+            self.store.replace(resource.kind, await self.client.list(resource))
+
+    def new_writes(self) -> list[tuple[str, str]]:
+        """Verb and kind of every write since they were last asked for."""
+        writes, self.client.writes = self.client.writes, []
+        return [write[:2] for write in writes]
+
+    def refuse(self, **errors: ApiError) -> None:
+        """Answer writes of these kinds with these errors."""
+        self.client.refuse = lambda write: errors.get(write[1])
+
+    def pool(self) -> Any:
+        return self.client.find("KVCachePool")
+
+    def status(self) -> Any:
+        return self.pool()["status"]
+
+
+def stored(**changes: Any) -> Any:
+    return document(**joined({"metadata": {"resourceVersion": "1"}}, changes))
 
 
 async def test_a_new_pool_is_held_before_anything_is_made_and_reported_at_the_end() -> None:
     cluster = Cluster(stored(**PLAIN))
     await cluster.reconcile()
-    assert cluster.written == [
+    assert cluster.new_writes() == [
         ("apply", "KVCachePool"),
         ("apply", "ComputeClass"),
         ("apply", "Deployment"),
         ("apply", "Service"),
         ("status", "KVCachePool"),
     ]
-    assert cluster.client.find("KVCachePool")["metadata"]["finalizers"] == [FINALIZER]
+    assert cluster.pool()["metadata"]["finalizers"] == [FINALIZER]
     assert cluster.status()["observedGeneration"] == 3
 
 
 async def test_a_pool_that_is_as_it_should_be_costs_no_write() -> None:
     cluster = Cluster(stored())
-    for _ in range(3):
-        await cluster.reconcile()
-    assert cluster.written
+    await cluster.settle()
+    assert cluster.new_writes()
+    await cluster.watch()
     await cluster.reconcile()
-    assert cluster.written == []
+    assert cluster.new_writes() == []
 
 
 async def test_a_list_that_the_api_server_leaves_out_is_an_empty_one() -> None:
     cluster = Cluster(stored(**PLAIN))
-    for _ in range(3):
-        await cluster.reconcile()
-    told = cluster.client.find("KVCachePool")
-    assert told["status"]["operations"] == []
-    del told["status"]["operations"]
-    cluster.store.put("KVCachePool", merged(told, {"metadata": {"resourceVersion": "9999"}}))
-    assert cluster.written
+    await cluster.settle()
+    shown = cluster.pool()
+    assert shown["status"].pop("operations") == []
+    cluster.store.put("KVCachePool", merged(shown, {"metadata": {"resourceVersion": "9999"}}))
+    assert cluster.new_writes()
     await cluster.reconcile()
-    assert cluster.written == []
+    assert cluster.new_writes() == []
 
 
 async def test_a_document_in_a_config_map_counts_from_the_first_look_on() -> None:
-    named = model(
-        model="someone/own", tensorParallelSize=1, modelConfigFrom={"configMapKeyRef": {"name": "configs"}}
-    )
+    reference = {"configMapKeyRef": {"name": "configs"}}
+    named = model(model="someone/own", tensorParallelSize=1, modelConfigFrom=reference)
     cluster = Cluster(stored(models=[named], **PLAIN))
     config = {"config.json": json.dumps(config_of("meta-llama/Llama-3.1-8B-Instruct"))}
     metadata = {"name": "configs", "namespace": "team-a"}
     cluster.client.store({"kind": "ConfigMap", "metadata": metadata, "data": config})
     await cluster.reconcile()
-    (told,) = cluster.status()["models"]
-    assert (told["bytesPerToken"], told["blocksPerChunk"]) == (131_072, 16)
+    (shown,) = cluster.status()["models"]
+    assert (shown["bytesPerToken"], shown["blocksPerChunk"]) == (131_072, 16)
     assert [tier["tokens"] for tier in cluster.status()["tiers"]] == [819_200]
 
 
 async def test_what_the_writes_answered_is_in_the_status_at_once() -> None:
     cluster = Cluster(stored(**PLAIN))
     again = await cluster.reconcile()
-    (told,) = cluster.status()["models"]
-    assert told["service"] == cluster.client.find("Service")["metadata"]["name"]
+    (shown,) = cluster.status()["models"]
+    assert shown["service"] == cluster.client.find("Service")["metadata"]["name"]
     assert again == 20.0, "engines start, and Events about them are not watched"
 
 
@@ -74,21 +125,21 @@ async def test_answers_that_call_for_more_writes_are_followed_up_at_once() -> No
     cluster = Cluster(stored())
     cluster.client.store(claim(pool()))
     assert await cluster.reconcile() == 0.0, "the answer to the claim was that it is bound"
-    assert ("apply", "Job") not in cluster.written
+    assert ("apply", "Job") not in cluster.new_writes()
     assert await cluster.reconcile() != 0.0
-    assert ("apply", "Job") in cluster.written
+    assert ("apply", "Job") in cluster.new_writes()
 
 
 async def test_an_event_follows_the_status_that_it_is_about() -> None:
     cluster = Cluster(stored(models=[model(tokenSecretRef={"name": "hf"})], **PLAIN))
     await cluster.reconcile()
-    assert cluster.written[-2:] == [("status", "KVCachePool"), ("apply", "Event")]
+    assert cluster.new_writes()[-2:] == [("status", "KVCachePool"), ("apply", "Event")]
     assert cluster.client.find("Event")["reason"] == "SecretMissing"
 
 
 async def test_a_refused_write_is_reported_and_tried_again() -> None:
     cluster = Cluster(stored(**PLAIN))
-    cluster.client.refuse = refusing("Deployment", ApiError(403, "Forbidden", "exceeded quota"))
+    cluster.refuse(Deployment=ApiError(403, "Forbidden", "exceeded quota"))
     with pytest.raises(ApiError, match="exceeded quota"):
         await cluster.reconcile()
     conditions = {one["type"]: one for one in cluster.status()["conditions"]}
@@ -98,12 +149,9 @@ async def test_a_refused_write_is_reported_and_tried_again() -> None:
 
 async def test_of_several_refusals_the_longest_wait_counts() -> None:
     cluster = Cluster(stored(**PLAIN))
-    waits = {"Deployment": 1.0, "Service": 30.0}
-
-    def refuse(write: Write) -> ApiError | None:
-        return ApiError(429, "TooMany", "later", retry_after=waits[write[1]]) if write[1] in waits else None
-
-    cluster.client.refuse = refuse
+    cluster.refuse(
+        Deployment=ApiError(429, "Busy", "later", 1.0), Service=ApiError(429, "Busy", "later", 30.0)
+    )
     with pytest.raises(ApiError) as refusal:
         await cluster.reconcile()
     assert refusal.value.retry_after == 30.0
@@ -120,18 +168,90 @@ async def test_a_spec_that_an_older_crd_let_in_is_reported_and_nothing_else_chan
     kept = {"tiers": [{"name": "lustre", "phase": "Bound", "capacity": "18000Gi"}], "modelsReady": "1/1"}
     cluster = Cluster(stored(mode="Sometimes", status=kept), live(manifest(pool(), "Service")))
     assert await cluster.reconcile() is None
-    assert cluster.written[0] == ("status", "KVCachePool")
+    assert cluster.new_writes() == [("status", "KVCachePool"), ("apply", "Event")]
     status = cluster.status()
     assert status["phase"] == "Blocked"
     assert status["conditions"][0]["reason"] == "InvalidSpec"
     assert status["conditions"][0]["message"].startswith("spec.mode: ")
     assert (status["tiers"], status["modelsReady"]) == (kept["tiers"], "1/1")
-    cluster.written.clear()
     await cluster.reconcile()
-    assert ("apply", "Service") not in cluster.written
+    assert cluster.new_writes() == []
 
 
 async def test_a_status_that_cannot_be_read_is_written_anew() -> None:
     cluster = Cluster(stored(mode="Sometimes", status={"tiers": "none"}))
     await cluster.reconcile()
     assert cluster.status()["phase"] == "Blocked"
+
+
+async def test_a_deleted_pool_goes_step_by_step() -> None:
+    cluster = Cluster(stored(**PLAIN))
+    await cluster.settle()
+    await cluster.client.delete(POOL, "team-a", "chat", "pool-uid")
+    cluster.new_writes()
+    for writes in (
+        [("delete", "Deployment"), ("delete", "Service"), ("status", "KVCachePool")],
+        [("delete", "ComputeClass"), ("status", "KVCachePool")],
+        [("apply", "KVCachePool")],
+    ):
+        await cluster.watch()
+        await cluster.reconcile()
+        assert cluster.new_writes() == writes
+    assert cluster.pool() is None
+
+
+def going(*finalizers: str, asked: str = NOW, **changes: Any) -> Any:
+    """A pool that is being deleted."""
+    metadata = {"deletionTimestamp": asked, "finalizers": list(finalizers)}
+    return stored(**joined(changes, {"metadata": metadata}))
+
+
+@table(
+    "policy, deleted",
+    {
+        "its data stays under Retain": ("Retain", [("delete", "StorageClass")]),
+        "its data goes under Delete": ("Delete", [("delete", "PersistentVolumeClaim")]),
+        "its data stays under a policy that cannot be read": ("Perhaps", [("delete", "StorageClass")]),
+    },
+)
+async def test_a_pool_whose_spec_cannot_be_read_can_still_go(policy: str, deleted: list[Any]) -> None:
+    broken = going(FINALIZER, mode="Sometimes", deletionPolicy=policy)
+    cluster = Cluster(broken, claim(pool()), live(manifest(pool(), "StorageClass")))
+    await cluster.reconcile()
+    assert [write for write in cluster.new_writes() if write[0] == "delete"] == deleted
+
+
+async def test_a_pool_that_is_released_too_late_says_what_stays() -> None:
+    asked = "2026-11-29T11:00:00Z"
+    begun = {"type": "Deleting", "status": "True", "reason": "TeardownStarted", "lastTransitionTime": asked}
+    late = going(FINALIZER, asked=asked, status={"conditions": [begun]}, **PLAIN)
+    cluster = Cluster(late, live(manifest(pool(), "ComputeClass")))
+    await cluster.reconcile()
+    assert cluster.new_writes() == [("apply", "Event"), ("apply", "KVCachePool")]
+    assert cluster.client.find("Event")["reason"] == "TeardownGaveUp"
+
+
+async def test_a_pool_that_others_keep_is_released_only_once() -> None:
+    cluster = Cluster(going("example.com/other", **PLAIN))
+    await cluster.reconcile()
+    assert cluster.new_writes() == []
+
+
+async def test_what_a_gone_pool_left_cluster_wide_is_swept() -> None:
+    cluster = Cluster(live(manifest(pool(), "StorageClass")), live(manifest(pool(), "PersistentVolumeClaim")))
+    assert await cluster.reconcile() is None
+    assert cluster.new_writes() == [("delete", "StorageClass")]
+
+
+async def test_nothing_is_swept_of_a_pool_that_the_store_alone_has_lost() -> None:
+    cluster = Cluster(live(manifest(pool(), "StorageClass")))
+    cluster.client.store(stored())
+    await cluster.reconcile()
+    assert cluster.new_writes() == []
+
+
+async def test_a_sweep_that_is_refused_is_tried_again() -> None:
+    cluster = Cluster(live(manifest(pool(), "StorageClass")))
+    cluster.refuse(StorageClass=ApiError(500, "No", "no"))
+    with pytest.raises(ApiError):
+        await cluster.reconcile()

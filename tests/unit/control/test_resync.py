@@ -13,6 +13,7 @@ from kvtier.kube.client import ApiError
 from unit import virtual_time
 from unit.builders import document, live, manifest, pool
 from unit.memory import MemoryClient, Write
+from unit.virtual_time import in_virtual_time
 
 POOL = document(metadata={"resourceVersion": "1"})
 KEY = PoolKey("team-a", "chat")
@@ -73,34 +74,30 @@ async def test_any_other_kind_that_is_not_served_is_one(kind: str) -> None:
     assert store.pool(KEY) is not None
 
 
-def test_the_first_list_is_repeated_until_it_succeeds() -> None:
-    async def scene() -> None:
-        client, store, _, resync = _parts(POOL)
-        client.refuse = lambda write: ApiError(0, "No", "no", 7.0) if virtual_time.now() < 20 else None
-        await resync.until_done()
-        assert virtual_time.now() == 21
-        assert store.pool(KEY) is not None
-
-    virtual_time.run(scene())
+@in_virtual_time
+async def test_the_first_list_is_repeated_until_it_succeeds() -> None:
+    client, store, _, resync = _parts(POOL)
+    client.refuse = lambda write: ApiError(0, "No", "no", 7.0) if virtual_time.now() < 20 else None
+    await resync.until_done()
+    assert virtual_time.now() == 21
+    assert store.pool(KEY) is not None
 
 
-def test_later_lists_come_soon_and_then_regularly_and_go_on_after_a_failure() -> None:
-    async def scene() -> None:
-        client, store, _, resync = _parts(POOL)
-        attempts: list[float] = []
+@in_virtual_time
+async def test_later_lists_come_soon_and_then_regularly_and_go_on_after_a_failure() -> None:
+    client, store, _, resync = _parts(POOL)
+    attempts: list[float] = []
 
-        def refuse(write: Write) -> ApiError | None:
-            if write[1] == "Node":
-                attempts.append(virtual_time.now())
-            return ApiError(0, "No", "no") if len(attempts) < 2 else None
+    def refuse(write: Write) -> ApiError | None:
+        if write[1] == "Node":
+            attempts.append(virtual_time.now())
+        return ApiError(0, "No", "no") if len(attempts) < 2 else None
 
-        client.refuse = refuse
-        again = asyncio.create_task(resync.forever(300))
-        await asyncio.sleep(700)
-        again.cancel()
-        first, second, third = attempts
-        assert first <= 60
-        assert second - first == third - second == 300
-        assert store.pool(KEY) is not None
-
-    virtual_time.run(scene())
+    client.refuse = refuse
+    again = asyncio.create_task(resync.forever(300))
+    await asyncio.sleep(700)
+    again.cancel()
+    first, second, third = attempts
+    assert first <= 60
+    assert second - first == third - second == 300
+    assert store.pool(KEY) is not None

@@ -1,17 +1,15 @@
 """Requests that many share, and answers that are kept."""
 
 import asyncio
-from collections.abc import Callable, Coroutine
-from typing import Any
 
 import pytest
 
 from kvtier.facts.asking import Answer, SingleFlight
 from unit import virtual_time
 from unit.tables import table
+from unit.virtual_time import in_virtual_time
 
 HOUR = 3600.0
-Scene = Callable[["SlowApi", SingleFlight[str]], Coroutine[Any, Any, None]]
 
 
 class SlowApi:
@@ -29,63 +27,55 @@ class SlowApi:
         self.answers.append(subject)
 
 
-def play(scene: Scene) -> None:
-    async def main() -> None:
-        api = SlowApi()
-        await scene(api, SingleFlight(api.ask))
-
-    virtual_time.run(main())
+def slow_api() -> tuple[SlowApi, SingleFlight[str]]:
+    api = SlowApi()
+    return api, SingleFlight(api.ask)
 
 
-def test_a_hundred_callers_share_one_request_and_the_next_one_makes_another() -> None:
-    async def scene(api: SlowApi, flight: SingleFlight[str]) -> None:
-        await asyncio.gather(*(flight.join("a", None) for _ in range(100)))
-        assert (api.requests, api.answers) == (["a"], ["a"])
-        await flight.join("a", None)
-        assert len(api.requests) == 2
-
-    play(scene)
-
-
-def test_a_caller_waits_no_longer_than_its_patience_and_the_request_goes_on() -> None:
-    async def scene(api: SlowApi, flight: SingleFlight[str]) -> None:
-        for waited in (2, 4):
-            await flight.join("a", 2)
-            assert (virtual_time.now(), api.answers) == (waited, [])
-        await flight.join("a", 60)
-        assert (virtual_time.now(), api.answers, api.requests) == (10, ["a"], ["a"])
-
-    play(scene)
+@in_virtual_time
+async def test_a_hundred_callers_share_one_request_and_the_next_one_makes_another() -> None:
+    api, flight = slow_api()
+    await asyncio.gather(*(flight.join("a", None) for _ in range(100)))
+    assert (api.requests, api.answers) == (["a"], ["a"])
+    await flight.join("a", None)
+    assert len(api.requests) == 2
 
 
-def test_a_request_about_one_thing_does_not_hold_up_another() -> None:
-    async def scene(api: SlowApi, flight: SingleFlight[str]) -> None:
-        await flight.join("a", 5)
-        await flight.join("b", 6)
-        assert api.answers == ["a"]
-
-    play(scene)
-
-
-def test_a_caller_that_is_cancelled_does_not_take_the_answer_from_others() -> None:
-    async def scene(api: SlowApi, flight: SingleFlight[str]) -> None:
-        first, second = (asyncio.create_task(flight.join("a", None)) for _ in range(2))
-        await asyncio.sleep(1)
-        first.cancel()
-        await second
-        assert first.cancelled()
-        assert (api.requests, api.answers) == (["a"], ["a"])
-
-    play(scene)
+@in_virtual_time
+async def test_a_caller_waits_no_longer_than_its_patience_and_the_request_goes_on() -> None:
+    api, flight = slow_api()
+    for waited in (2, 4):
+        await flight.join("a", 2)
+        assert (virtual_time.now(), api.answers) == (waited, [])
+    await flight.join("a", 60)
+    assert (virtual_time.now(), api.answers, api.requests) == (10, ["a"], ["a"])
 
 
-def test_an_error_that_nobody_expects_reaches_all_who_wait() -> None:
-    async def scene(api: SlowApi, flight: SingleFlight[str]) -> None:
-        ends = await asyncio.gather(*(flight.join("broken", None) for _ in range(2)), return_exceptions=True)
-        assert [str(end) for end in ends] == ["no sense"] * 2
-        assert api.requests == ["broken"]
+@in_virtual_time
+async def test_a_request_about_one_thing_does_not_hold_up_another() -> None:
+    api, flight = slow_api()
+    await flight.join("a", 5)
+    await flight.join("b", 6)
+    assert api.answers == ["a"]
 
-    play(scene)
+
+@in_virtual_time
+async def test_a_caller_that_is_cancelled_does_not_take_the_answer_from_others() -> None:
+    api, flight = slow_api()
+    first, second = (asyncio.create_task(flight.join("a", None)) for _ in range(2))
+    await asyncio.sleep(1)
+    first.cancel()
+    await second
+    assert first.cancelled()
+    assert (api.requests, api.answers) == (["a"], ["a"])
+
+
+@in_virtual_time
+async def test_an_error_that_nobody_expects_reaches_all_who_wait() -> None:
+    api, flight = slow_api()
+    ends = await asyncio.gather(*(flight.join("broken", None) for _ in range(2)), return_exceptions=True)
+    assert [str(end) for end in ends] == ["no sense"] * 2
+    assert api.requests == ["broken"]
 
 
 def answer(value: str | None = "known") -> Answer[str]:
