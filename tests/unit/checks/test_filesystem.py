@@ -42,66 +42,63 @@ def _look(
     return context(of, facts=replace(facts(), lustre=lustre, neighbours=neighbours, volumes=known))
 
 
+def _beside(other: Neighbour, of: KVCachePool = NAMED) -> Context:
+    return _look(of, lustre=instance(), neighbours=(other,))
+
+
 @table(
-    "of, other, verdict",
+    "look, verdict",
     {
         "of two pools that give their instances one name, the younger is refused": (
-            NAMED,
-            FIRST,
+            _beside(FIRST),
             "False FilesystemNameTaken: pool team-b/first, which was there first, has file system name kvcache on the "
             "same nodes, and a node mounts one file system of a name: make this pool anew with another "
             "lustre.filesystem, or keep the pools on different nodes (nodePool.nodeSelector)",
         ),
-        "the elder has it": (NAMED, replace(FIRST, created=LATER), "True Unique: kvcache"),
+        "the elder has it": (_beside(replace(FIRST, created=LATER)), "True Unique: kvcache"),
         "of two made in one second, the name decides": (
-            NAMED,
-            replace(FIRST, created=LATE, namespace="a"),
+            _beside(replace(FIRST, created=LATE, namespace="a")),
             "False FilesystemNameTaken: pool a/first",
         ),
-        "and for the other the other way round": (NAMED, replace(FIRST, created=LATE), "True Unique"),
+        "and for the other the other way round": (_beside(replace(FIRST, created=LATE)), "True Unique"),
         "a pool that is not made yet comes last": (
-            _pool({"tiers": {"lustre": {"filesystem": "kvcache"}}}, metadata={"creationTimestamp": None}),
-            FIRST,
+            _beside(
+                FIRST,
+                _pool({"tiers": {"lustre": {"filesystem": "kvcache"}}}, metadata={"creationTimestamp": None}),
+            ),
             "False FilesystemNameTaken",
         ),
         "other nodes by label keep them apart": (
-            NAMED,
-            replace(FIRST, selector={**GPU, "team": "b"}),
+            _beside(replace(FIRST, selector={**GPU, "team": "b"})),
             "True Unique",
         ),
-        "other zones keep them apart": (NAMED, replace(FIRST, zones=("us-east1-b",)), "True Unique"),
-        "no zone in particular is any zone": (NAMED, replace(FIRST, zones=()), "False FilesystemNameTaken"),
+        "other zones keep them apart": (_beside(replace(FIRST, zones=("us-east1-b",))), "True Unique"),
+        "no zone in particular is any zone": (_beside(replace(FIRST, zones=())), "False FilesystemNameTaken"),
         "a label that only one asks for does not": (
-            NAMED,
-            replace(FIRST, selector=GPU),
+            _beside(replace(FIRST, selector=GPU)),
             "False FilesystemNameTaken",
         ),
         "nobody else runs on the nodes of a ComputeClass, whatever else they are labelled": (
-            NAMED,
-            replace(FIRST, selector=CLASS),
+            _beside(replace(FIRST, selector=CLASS)),
             "True Unique",
         ),
         "a ComputeClass makes nodes for its own pool": (
-            ON_DEMAND,
-            replace(FIRST, selector=CLASS),
+            _beside(replace(FIRST, selector=CLASS), ON_DEMAND),
             "True Unique",
         ),
         "of two pools with one instance, the younger is refused": (
-            _pool(existing()),
-            SHARED,
+            _beside(SHARED, _pool(existing())),
             f"False InstanceShared: pool team-b/first, which was there first, uses {NAME} on the same nodes, and a "
             "node mounts one volume of an instance: add these models to that pool, or keep the pools on different "
             "nodes",
         ),
         "another instance of the same name": (
-            _pool(by_hand()),
-            replace(SHARED, instance=NAME + "2"),
+            _beside(replace(SHARED, instance=NAME + "2"), _pool(by_hand())),
             "False FilesystemNameTaken: has file system name given",
         ),
     },
 )
-def test_two_pools(of: KVCachePool, other: Neighbour, verdict: str) -> None:
-    look = _look(of, lustre=instance(), neighbours=(other,))
+def test_two_pools(look: Context, verdict: str) -> None:
     assert_says(check(look), "FilesystemUnique", verdict)
 
 
