@@ -12,8 +12,7 @@ from kvtier.checks import run
 from kvtier.context import Context, ModelView, build
 from kvtier.facts.model import Facts, Instance, LustreFacts, Observed
 from kvtier.plan.lustre.instance import identity_labels
-from kvtier.plan.lustre.shared_tier import SharedTier
-from kvtier.plan.lustre.storage import plan_storage
+from kvtier.plan.lustre.shared_tier import Access, plan_storage
 from kvtier.plan.model import Manifest
 from kvtier.plan.nodes import plan_nodes
 from kvtier.plan.serving import plan_serving
@@ -79,9 +78,9 @@ def _manifests(context: Context) -> list[Manifest]:
     checks = {type_: true(type_, Reason.ASSUMED) for type_ in run(context)}
     claim = context.lustre.claim_name if context.lustre.spec else None
     parts = (
-        plan_storage(context.pool, Observed(context.facts), checks, context.now),
+        plan_storage(context, checks),
         plan_nodes(context, checks).part,
-        plan_serving(context, checks, SharedTier(claim), nodes_usable=True),
+        plan_serving(context, checks, Access(claim), nodes_usable=True),
     )
     return [_without_owner(manifest) for part in parts for manifest in part.applies]
 

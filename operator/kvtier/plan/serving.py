@@ -13,13 +13,13 @@ from kvtier.facts.model import Event
 from kvtier.plan.children import signature
 from kvtier.plan.engine_pods import deployment, service
 from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
-from kvtier.plan.lustre.shared_tier import SharedTier
+from kvtier.plan.lustre.shared_tier import Access
 from kvtier.plan.model import Checks, Manifest, Part, together
 from kvtier.plan.model_sizes import with_sizes
 from kvtier.plan.pod_events import hindrance
 
 
-def plan_serving(context: Context, checks: Checks, access: SharedTier, nodes_usable: bool) -> Part:
+def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable: bool) -> Part:
     """Engines for every model, mounting the shared tier if it can be used.
 
     A Required pool makes no engine before its shared tier is bound; an Opportunistic one starts them without it where
@@ -49,14 +49,14 @@ def plan_serving(context: Context, checks: Checks, access: SharedTier, nodes_usa
     return together(*served, reported)
 
 
-def _mountable(pool: KVCachePool, access: SharedTier, checks: Checks) -> SharedTier:
+def _mountable(pool: KVCachePool, access: Access, checks: Checks) -> Access:
     """The shared tier as far as nodes can mount it: an Opportunistic pool goes without it where they cannot."""
     if pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
-        return replace(access, claim=None, bound=None)
+        return replace(access, claim=None, mounted=None)
     return access
 
 
-def _waits(pool: KVCachePool, checks: Checks, access: SharedTier, nodes_usable: bool) -> list[str]:
+def _waits(pool: KVCachePool, checks: Checks, access: Access, nodes_usable: bool) -> list[str]:
     """What keeps new engines from being made, as parts of a sentence."""
     gate = ENGINES_ON_LUSTRE if access.claim else ENGINES
     waits = [f"{one.type} is {one.status}" for one in blockers(checks, gate, pool.spec.strict)]
@@ -67,11 +67,11 @@ def _waits(pool: KVCachePool, checks: Checks, access: SharedTier, nodes_usable: 
     return waits
 
 
-def _engines(pool: KVCachePool, model: ModelView, access: SharedTier) -> Part:
+def _engines(pool: KVCachePool, model: ModelView, access: Access) -> Part:
     """Deployment and Service of a model; nothing where an update would unmount the tier for want of its claim."""
     live = model.deployment
     mounted = live is not None and live.mounts_lustre
-    claim = access.claim or (access.bound if mounted and not access.leave else None)
+    claim = access.claim or (access.mounted if mounted else None)
     if mounted and claim is None and not access.leave and pool.spec.tiers.lustre is not None:
         return Part()
     made = deployment(pool, model, claim)

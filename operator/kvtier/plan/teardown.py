@@ -11,9 +11,7 @@ from kvtier.api.times import parse
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.context import Context
 from kvtier.facts.children import Children
-from kvtier.facts.model import Observed
 from kvtier.plan.events import PoolEvent
-from kvtier.plan.lustre.cloud_storage import last_export
 from kvtier.plan.lustre.delete import (
     Step,
     claim_text,
@@ -22,6 +20,7 @@ from kvtier.plan.lustre.delete import (
     own_instance,
     volume_text,
 )
+from kvtier.plan.lustre.final_export import plan_final_export
 from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Part, Plan, references
 
@@ -30,7 +29,7 @@ _CREATION = timedelta(hours=2)
 """No instance takes longer than that to be made (the Terraform provider waits as long)."""
 
 
-def plan_teardown(context: Context, observed: Observed) -> Plan:
+def plan_teardown(context: Context) -> Plan:
     """The next step of the teardown; the pool is let go when nothing that must go is left.
 
     Case 1: engines and Jobs are there -> delete them, wait until they are gone.
@@ -44,7 +43,7 @@ def plan_teardown(context: Context, observed: Observed) -> Plan:
     engines = _delete_stage(context.children, "engines")
     if engines.waits:
         return _wait(context, engines, reported=Part())
-    data = _data(context, observed)
+    data = _data(context)
     if data.waits:
         return _wait(context, data, reported=data.part)
     cluster = _delete_stage(context.children, "cluster")
@@ -62,11 +61,11 @@ def _kinds(*stages: Stage) -> frozenset[str]:
     return frozenset(one.kind for one in CHILD_KINDS if one.stage in stages)
 
 
-def _data(context: Context, observed: Observed) -> Step:
+def _data(context: Context) -> Step:
     """The next step for claim, volume and instance."""
     if context.pool.spec.deletion_policy == "Retain":
         return _retain(context)
-    export = last_export(context.pool, observed, context.now)
+    export = plan_final_export(context)
     if export.waits:
         return Step(export.part, (export.waits,))
     if export.failed:

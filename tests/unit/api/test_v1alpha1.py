@@ -6,7 +6,7 @@ from hypothesis import strategies as st
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.api.v1alpha1.engine import Engine
 from kvtier.api.v1alpha1.tiers import CloudStorageTier
-from kvtier.plan.lustre.copies import following, problem
+from kvtier.plan.lustre.cloud_storage import next_time, schedule_problem
 from unit.builders import NOW, model
 from unit.tables import table
 
@@ -69,5 +69,5 @@ FIELDS = (
 def test_a_schedule_that_is_taken_can_be_read(schedule: str) -> None:
     tier = CloudStorageTier.model_validate({"uri": "gs://bucket/chat/", "exportSchedule": schedule})
     assert tier.export_schedule == schedule
-    assert problem(schedule, NOW) == ""
-    assert following(schedule, NOW) > NOW
+    assert schedule_problem(schedule, NOW) == ""
+    assert next_time(schedule, NOW) > NOW

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from kvtier.plan.lustre.shared_tier import SharedTier
+from kvtier.plan.lustre.shared_tier import Access
 from kvtier.plan.offline import manifests, rendered
 from kvtier.plan.serving import plan_serving
 from unit import instances
@@ -90,7 +90,7 @@ def test_a_document_that_is_not_read_is_named(changes: dict[str, Any], sentences
 
 def test_what_is_rendered_is_what_the_operator_writes_but_for_the_owner() -> None:
     look = context(pool())
-    access = SharedTier(look.lustre.claim_name)
+    access = Access(look.lustre.claim_name)
     written = plan_serving(look, checks(), access, nodes_usable=True).applies
     assert len(written) == 2
     for one, offline in zip(written, manifests(pool())[-2:], strict=True):

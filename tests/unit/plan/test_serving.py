@@ -7,7 +7,7 @@ from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Event
-from kvtier.plan.lustre.shared_tier import SharedTier
+from kvtier.plan.lustre.shared_tier import Access
 from kvtier.plan.model import Part
 from kvtier.plan.serving import plan_serving
 from unit.builders import checks, context, deployment, live, manifest, model, mounts_lustre, pool
@@ -18,15 +18,15 @@ POOL = pool()
 OPPORTUNISTIC = pool(mode="Opportunistic")
 PLAIN = pool(tiers={"lustre": None})
 CLAIM = names.claim(POOL.name)
-USABLE = SharedTier(CLAIM, bound=CLAIM)
-UNBOUND = SharedTier(None, ("the Lustre claim is not bound",))
-UNPROVEN = SharedTier(None, ("TierWritable is False",), bound=CLAIM)
-LEFT = SharedTier(None, ("maintenance",), leave=True, bound=CLAIM)
+USABLE = Access(CLAIM, mounted=CLAIM)
+UNBOUND = Access(None, ("the Lustre claim is not bound",))
+UNPROVEN = Access(None, ("TierWritable is False",), mounted=CLAIM)
+LEFT = Access(None, ("maintenance",), leave=True)
 PAIR = ["Deployment", "Service"]
 
 
 def _plan(
-    of: KVCachePool, *children: Object, access: SharedTier = USABLE, nodes: bool = True, **statuses: Any
+    of: KVCachePool, *children: Object, access: Access = USABLE, nodes: bool = True, **statuses: Any
 ) -> Part:
     return plan_serving(context(of, *children), checks(**statuses), access, nodes)
 
@@ -54,7 +54,7 @@ def _mounts(part: Part) -> list[bool]:
         "with a capacity that cannot be reached": (POOL, USABLE, {"CapacityValid": "False"}),
     },
 )
-def test_engines_start(of: KVCachePool, access: SharedTier, statuses: dict[str, str]) -> None:
+def test_engines_start(of: KVCachePool, access: Access, statuses: dict[str, Any]) -> None:
     part = _plan(of, access=access, **statuses)
     assert _kinds(part) == PAIR
     assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", "Pods ready: llama 0/1")
@@ -94,7 +94,7 @@ def test_engines_start(of: KVCachePool, access: SharedTier, statuses: dict[str, 
     },
 )
 def test_engines_wait_for(
-    of: KVCachePool, access: SharedTier, nodes: bool, statuses: dict[str, Any], what: str
+    of: KVCachePool, access: Access, nodes: bool, statuses: dict[str, Any], what: str
 ) -> None:
     part = _plan(of, access=access, nodes=nodes, **statuses)
     assert part.applies == ()
@@ -123,7 +123,7 @@ RUNNING, UNMOUNTED = deployment(POOL), deployment(PLAIN)
     },
 )
 def test_an_engine_that_runs_is_updated(
-    of: KVCachePool, live: Any, access: SharedTier, statuses: dict[str, Any]
+    of: KVCachePool, live: Any, access: Access, statuses: dict[str, Any]
 ) -> None:
     part = _plan(of, live, access=access, **statuses)
     assert _kinds(part) == PAIR
@@ -142,7 +142,7 @@ def test_an_engine_that_runs_is_updated(
     },
 )
 def test_an_engine_that_runs_is_ready_but_not_updated_with(
-    of: KVCachePool, access: SharedTier, statuses: dict[str, Any]
+    of: KVCachePool, access: Access, statuses: dict[str, Any]
 ) -> None:
     part = _plan(of, RUNNING, access=access, **statuses)
     assert part.applies == ()
@@ -160,9 +160,7 @@ def test_an_engine_that_runs_is_ready_but_not_updated_with(
         "not by one that is rolled to leave it on purpose": (OPPORTUNISTIC, [RUNNING], LEFT, False),
     },
 )
-def test_the_shared_tier_is_mounted(
-    of: KVCachePool, live: list[Any], access: SharedTier, mounts: bool
-) -> None:
+def test_the_shared_tier_is_mounted(of: KVCachePool, live: list[Any], access: Access, mounts: bool) -> None:
     assert _mounts(_plan(of, *live, access=access)) == [mounts]
 
 

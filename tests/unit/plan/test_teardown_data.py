@@ -5,11 +5,12 @@ from typing import Any
 
 import pytest
 
+from kvtier.context import build
 from kvtier.facts.model import Event, Operation
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan import teardown
-from kvtier.plan.lustre.cloud_storage import LastExport
-from kvtier.plan.lustre.storage import plan_storage
+from kvtier.plan.lustre.final_export import FinalExport
+from kvtier.plan.lustre.shared_tier import plan_storage
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
 from unit.builders import NOW, checks, claim, deleted, facts, live, observed, pool
@@ -273,7 +274,7 @@ def test_a_pool_whose_claim_has_gone_first_still_knows_its_instance() -> None:
     alive = pool(status={"tiers": [{"name": "lustre", "phase": "Bound", "instance": INSTANCE}]}, **DELETE)
     for volumes, known in ({DRIVEN.name: DRIVEN}, INSTANCE), ({}, None):
         world = observed(facts=replace(facts(), volumes=Volumes(volumes)))
-        (tier,) = plan_storage(alive, world, checks(), NOW).tiers
+        (tier,) = plan_storage(build(alive, world, NOW), checks()).tiers
         assert tier.instance == known
 
 
@@ -320,8 +321,8 @@ class _Exports:
     """A last export that ends as it is told to."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.now = LastExport()
-        monkeypatch.setattr(teardown, "last_export", lambda *_: self.now)
+        self.now = FinalExport()
+        monkeypatch.setattr(teardown, "plan_final_export", lambda *_: self.now)
 
 
 @pytest.fixture
@@ -330,14 +331,14 @@ def exports(monkeypatch: pytest.MonkeyPatch) -> _Exports:
 
 
 def test_data_is_exported_before_anything_of_it_goes(exports: _Exports) -> None:
-    exports.now = LastExport(waits="1000 of 2000 objects are copied")
+    exports.now = FinalExport(waits="1000 of 2000 objects are copied")
     plan = _teardown(CSI, BOUND, volumes=(DRIVEN,))
     assert (plan.finalizer, plan.applies, plan.deletes) == (True, (), ())
     assert "1000 of 2000 objects" in _waits(plan)
 
 
 def test_all_data_is_kept_when_the_export_fails_and_told_of(exports: _Exports) -> None:
-    exports.now = LastExport(failed="the export of gs://bucket failed")
+    exports.now = FinalExport(failed="the export of gs://bucket failed")
     plan = _teardown(KNOWN, BOUND, volumes=(DRIVEN,))
     assert (plan.finalizer, plan.applies, plan.deletes) == (False, (), ())
     (notice,) = plan.events
@@ -347,7 +348,7 @@ def test_all_data_is_kept_when_the_export_fails_and_told_of(exports: _Exports) -
 
 
 def test_what_is_cluster_wide_goes_although_the_export_failed(exports: _Exports) -> None:
-    exports.now = LastExport(failed="the export failed")
+    exports.now = FinalExport(failed="the export failed")
     storage_class = live({"kind": "StorageClass", "metadata": {"name": "class"}})
     plan = _teardown(CSI, BOUND, storage_class, volumes=(DRIVEN,))
     assert [ref.kind for ref in plan.deletes] == ["StorageClass"]

@@ -1,1 +1,1 @@
-"""The shared tier: one file per concern, and `storage.plan_storage` that chooses by provisioner."""
+"""The shared tier: `shared_tier.py` has the order of its steps, every other file one of them or what they share."""

@@ -1,298 +1,341 @@
-"""Which time of the export schedule is to be seen to."""
+"""Copies between the shared tier and Cloud Storage: one import into each instance, and exports by schedule.
 
-from dataclasses import dataclass
-from datetime import datetime, timedelta
+There are never two at once. Engines wait for the import, but not for ever.
+"""
 
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+
+from cronsim import CronSim, CronSimError
+
+from kvtier.api import times
 from kvtier.api.conditions import (
     CLOUD_STORAGE_SYNCED,
     STORAGE_READY,
     TIER_WRITABLE,
     Condition,
     false,
+    find,
     true,
     unknown,
 )
 from kvtier.api.reasons import Reason
-from kvtier.api.times import elapsed
-from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus, TierStatus
-from kvtier.facts.model import Facts, Instance, Observed
+from kvtier.api.times import elapsed, parse
+from kvtier.api.v1alpha1 import OperationStatus, TierStatus
+from kvtier.context import Context, LustreView
+from kvtier.facts.operations import Operations
 from kvtier.plan.lustre import copies
-from kvtier.plan.lustre.final_export import LastExport, last_export
-from kvtier.plan.lustre.identity import instance_name
-from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, last
+from kvtier.plan.lustre.copies import Paths
+from kvtier.plan.lustre.operations import Followed
 from kvtier.plan.model import Part, soonest
-
-_AHEAD = timedelta(days=1)
-"""A last export further ahead than this was made while the clock was wrong, and counts for nothing."""
-
-
-def due_slot(pool: KVCachePool, expression: str, now: str) -> str | None:
-    """The latest time of the schedule, if it is not older than what was seen to; None if there is none.
-
-    Of several that were missed only the latest counts. The first one is after the tier became usable.
-    """
-    latest = copies.latest(expression, now)
-    if latest is None:
-        return None
-    known = last(pool, "Export")
-    seen_to = _time(known.subject) if known else None
-    if seen_to and seen_to <= datetime.fromisoformat(now) + _AHEAD:
-        return latest if datetime.fromisoformat(latest) >= seen_to else None
-    since = _usable_since(pool, now)
-    return latest if since < datetime.fromisoformat(latest) or since > datetime.fromisoformat(now) else None
-
-
-def _usable_since(pool: KVCachePool, now: str) -> datetime:
-    times = {c.type: c.last_transition_time for c in pool.status.conditions if c.status == "True"}
-    return datetime.fromisoformat(times.get(TIER_WRITABLE) or times.get(STORAGE_READY) or now)
-
-
-def _time(subject: str) -> datetime | None:
-    try:
-        found = datetime.fromisoformat(subject)
-    except ValueError:
-        return None
-    return found if found.tzinfo else None
 
 
 @dataclass(frozen=True)
-class Copying:
-    """Both copies, and what is due: the import for `subject`, the export for `slot`, or None.
+class CloudStorage:
+    """The copies to ask for, and CloudStorageSynced. `importing`: engines wait for the import."""
 
-    `hold` says why nothing may begin now, `problem` what is wrong with the schedule; both may be empty.
-    """
-
-    pool: KVCachePool
-    tier: CloudStorageTier
-    instance: str
-    now: str
-    hold: str
-    subject: str | None
-    imports: Followed
-    problem: str
-    slot: str | None
-    exports: Followed
-
-    @property
-    def import_due(self) -> bool:
-        """Whether the import is still to be done, or to be given up."""
-        return _open(self.imports.status, self.subject)
-
-    @property
-    def engines_wait(self) -> bool:
-        """Whether engines should not use the tier yet. A copy that gets stuck does not keep them from it."""
-        copy = self.imports.status
-        return self.import_due and not (copy and copies.stalled(copy, self.now))
-
-    def condition(self) -> Condition:
-        """What goes on, else what is wrong, else what was done last."""
-        return self._importing() or self._exporting() or self._ended()
-
-    def again(self) -> float | None:
-        """Seconds until the next step."""
-        expression = self.tier.export_schedule
-        coming = copies.following(expression, self.now) if expression and not self.problem else None
-        asked = self.exports.status and self.exports.status.subject == self.slot
-        return soonest(
-            self.imports.again,
-            self.exports.again,
-            -elapsed(coming, self.now) if coming else None,
-            POLL_SECONDS if self.slot and not asked and not self.hold else None,
-        )
-
-    def _importing(self) -> Condition | None:
-        copy = self.imports.status
-        if copy and copy.state == "Running":
-            stuck = "; it has not got on for half an hour, and engines do not wait for it any more"
-            note = stuck if copies.stalled(copy, self.now) else ""
-            return copies.running(self.pool, self.tier, copy, note)
-        if not self.import_due:
-            return None
-        if copy and copy.subject == self.subject:
-            then = "it is tried again, and engines wait for it"
-            return copies.failed(self.tier, copy, self.instance, then)
-        return copies.waiting(
-            f"the import from {self.tier.uri} waits: {self.hold or 'an export is under way'}"
-        )
-
-    def _exporting(self) -> Condition | None:
-        copy = self.exports.status
-        if copy and copy.state == "Running":
-            return copies.running(self.pool, self.tier, copy, "")
-        if self.problem:
-            text = f"exportSchedule {self.tier.export_schedule!r} is no cron expression: {self.problem}"
-            return false(
-                CLOUD_STORAGE_SYNCED,
-                Reason.INVALID_SCHEDULE,
-                f"{text}; nothing is exported by schedule until it is corrected, to such as 0 3 * * *",
-            )
-        seen_to = copy is not None and self.slot == copy.subject
-        if copy and copy.state == "Failed" and self.slot and (seen_to or not self.hold):
-            return copies.failed(self.tier, copy, self.instance, "it is tried again")
-        if self.slot and self.hold and not seen_to:
-            return copies.waiting(f"the export to {self.tier.uri} ({self.slot}) waits: {self.hold}")
-        return None
-
-    def _ended(self) -> Condition:
-        export, copy = self.exports.status, self.imports.status
-        if export and export.state == "Succeeded":
-            return copies.done(self.tier, export, self.instance)
-        if copy and copy.subject == self.subject:
-            if copy.state == "Succeeded":
-                return copies.done(self.tier, copy, self.instance)
-            return copies.failed(self.tier, copy, self.instance, self._without_import())
-        if self.tier.export_schedule:
-            coming = copies.following(self.tier.export_schedule, self.now)
-            return true(
-                CLOUD_STORAGE_SYNCED, Reason.NOTHING_DUE, f"the next export to {self.tier.uri} is at {coming}"
-            )
-        return true(
-            CLOUD_STORAGE_SYNCED, Reason.NOTHING_DUE, "no export is scheduled (cloudStorage.exportSchedule)"
-        )
-
-    def _without_import(self) -> str:
-        _, _, _, zone, _, name = self.instance.split("/")
-        return (
-            "engines go on without it. To import later: gcloud lustre instances import-data "
-            f"{name} --location={zone} --gcs-path-uri={self.tier.uri} --lustre-path={copies.path(self.pool)}"
-        )
+    part: Part = field(default_factory=Part)
+    importing: bool = False
 
 
-def copying(pool: KVCachePool, facts: Facts, instance: Instance, hold: str, now: str) -> Copying:
-    """What is under way, and what begins now. The pool must have Cloud Storage."""
-    tier = pool.spec.tiers.cloud_storage
-    assert tier is not None
-    subject = copies.import_subject(instance) if tier.import_on_create else None
-    imported, exported = last(pool, "Import"), last(pool, "Export")
-    wish = copies.wish(pool, "Import", subject, instance.name)
-    free = not hold and not _runs(exported)
-    imports = copies.follow_copy(pool, facts, wish, free and _open(imported, subject), now)
-    problem = copies.problem(tier.export_schedule, now) if tier.export_schedule else ""
-    slot = due_slot(pool, tier.export_schedule, now) if tier.export_schedule and not problem else None
-    free = not hold and not _runs(imports.status) and not _open(imports.status, subject)
-    wish = copies.wish(pool, "Export", slot, instance.name)
-    exports = copies.follow_copy(pool, facts, wish, free and slot is not None, now)
-    return Copying(pool, tier, instance.name, now, hold, subject, imports, problem, slot, exports)
-
-
-def _runs(copy: OperationStatus | None) -> bool:
-    return copy is not None and copy.state == "Running"
-
-
-def _open(copy: OperationStatus | None, subject: str | None) -> bool:
-    """Whether an import is wished for and neither done nor given up."""
-    return subject is not None and not (copy and copy.subject == subject and copies.settled(copy))
-
-
-def unseen(
-    pool: KVCachePool, tier: CloudStorageTier, observed: Observed, reached: bool, now: str
-) -> tuple[Condition, float | None]:
-    """The condition, and for how many seconds engines still wait for the import, None if they do not.
-
-    `reached` is whether the tier has been usable before.
-    """
-    name, seen = instance_name(pool, observed), observed.facts.lustre
-    if seen and seen.error:
-        wanted = reached and tier.import_on_create and not _imported(pool, name)
-        since = _unknown_since(pool) or now
-        wait = copies.PATIENCE_SECONDS - elapsed(since, now) if not copies.overdue(since, now) else None
-        return _unseen_condition(seen.error, wanted, wait), wait if wanted else None
-    if not reached:
-        return copies.waiting("nothing is copied before the shared tier can be written to"), None
-    return (
-        false(
-            CLOUD_STORAGE_SYNCED,
-            Reason.INSTANCE_MISSING,
-            f"the Lustre API knows no instance {name}: nothing can be copied",
-        )
-        if name
-        else unknown(
-            CLOUD_STORAGE_SYNCED, Reason.INSTANCE_UNKNOWN, "it is not known yet which instance the tier is"
-        )
-    ), None
-
-
-def _unseen_condition(error: str, wanted: bool, wait: float | None) -> Condition:
-    note = ""
-    if wanted:
-        note = (
-            "; engines wait for the import for half an hour" if wait else "; engines go on without the import"
-        )
-    return unknown(CLOUD_STORAGE_SYNCED, Reason.LUSTRE_API_UNAVAILABLE, f"{error}{note}")
-
-
-def _imported(pool: KVCachePool, instance: str | None) -> bool:
-    copy = last(pool, "Import")
-    return bool(copy and instance and copies.is_about(copy, instance) and copies.settled(copy))
-
-
-def _unknown_since(pool: KVCachePool) -> str | None:
-    found = (c for c in pool.status.conditions if c.type == CLOUD_STORAGE_SYNCED and c.status == "Unknown")
-    return next((c.last_transition_time for c in found), None)
-
-
-__all__ = ["LastExport", "imported", "last_export", "plan_transfers"]
-
-_LOOK_SECONDS = 60.0
-"""While engines wait for an import that cannot be asked for."""
-
-_IMPORTING = "Importing"
-"""Phase of the tier while engines wait for the import."""
-
-
-def plan_transfers(pool: KVCachePool, observed: Observed, usable: bool, now: str) -> Part:
-    """The transfer that is under way or due; `usable` is whether the tier can be written to by now.
+def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
+    """The copy that is under way or due; `usable`: engines can write to the shared tier now.
 
     Case 1: no Cloud Storage -> what was copied is remembered.
     Case 2: the instance cannot be seen -> nothing is asked for; engines do not wait for that for ever.
     Case 3: the import is not settled -> it goes first, and engines wait for it.
     Case 4: a time of the schedule has come -> one export, however many times were missed.
     """
-    tier, seen = pool.spec.tiers.cloud_storage, observed.facts.lustre
+    pool, lustre, now = context.pool, context.lustre, context.now
+    tier, operations = pool.spec.tiers.cloud_storage, lustre.operations
     if tier is None:
-        known = copies.remembered(pool, observed.facts, now)
-        return Part(operations=tuple(one for one in known if copies.begun(one)))
-    reached = usable or copies.reached(pool, observed)
-    if seen is None or seen.instance is None:
-        return _blind(pool, tier, observed, reached, now)
-    hold = _hold(pool, seen.instance, usable)
-    both = copying(pool, observed.facts, seen.instance, hold, now)
-    condition = both.condition()
-    return Part(
+        known = copies.remembered(operations)
+        return CloudStorage(Part(operations=tuple(one for one in known if copies.answered(one))))
+    before = find(pool.status.conditions, CLOUD_STORAGE_SYNCED)
+    reached = usable or bool(lustre.bound_claim and copies.was_reached(pool.status.tiers))
+    if lustre.instance is None:
+        return _unseen(lustre, tier.import_on_create, reached, before)
+    paths = copies.paths_of(pool, tier.uri, lustre.instance.name)
+    subject = copies.import_subject(lustre.instance) if tier.import_on_create else None
+    exported = operations.recorded.get("Export")
+    since = _usable_since(pool.status.conditions) or now
+    schedule = read_schedule(tier.export_schedule, exported.subject if exported else "", since, now)
+    both = _copies(
+        operations, paths, subject, schedule, _hold(usable, operations.recorded, lustre.instance.state)
+    )
+    condition = _condition(both, paths, before)
+    part = Part(
         conditions=(condition,),
-        tiers=(_tier(condition, reached, both.engines_wait),),
+        tiers=(_tier(condition, reached, both.importing),),
         calls=(*both.imports.calls, *both.exports.calls),
         operations=(*both.imports.operations, *both.exports.operations),
-        again=both.again(),
+        again=_again(both, now, context.pace.moving),
+    )
+    return CloudStorage(part, both.importing)
+
+
+def _usable_since(last: Sequence[Condition]) -> str | None:
+    """When the shared tier became usable, as the last conditions say; None where they do not."""
+    since = {one.type: one.last_transition_time for one in last if one.status == "True"}
+    return since.get(TIER_WRITABLE) or since.get(STORAGE_READY)
+
+
+def _hold(usable: bool, recorded: Mapping[str, OperationStatus], state: str) -> str:
+    """Why no copy may begin now, empty if one may."""
+    if not usable:
+        return "the shared tier cannot be written to now"
+    if any(copies.runs(recorded.get(kind)) for kind in ("Create", "Update", "Delete")):
+        return "the instance is being changed"
+    return "" if state == "ACTIVE" else f"the instance is {state}"
+
+
+@dataclass(frozen=True)
+class Schedule:
+    """`due` is the time for which an export is to be made or was made last, `next` the first one after now.
+
+    `problem` is what is wrong with the expression. All are empty where there is no schedule.
+    """
+
+    expression: str = ""
+    problem: str = ""
+    due: str = ""
+    next: str = ""
+
+
+@dataclass(frozen=True)
+class _Copies:
+    """The last copies, those that begin now included, and what is still to be done.
+
+    `hold` says why none may begin, empty if one may. The import is wanted for `subject`, None where none is; `pending`:
+    it is neither done nor given up, `stuck`: it runs without progress.
+    """
+
+    imports: Followed
+    exports: Followed
+    schedule: Schedule
+    hold: str
+    subject: str | None
+    pending: bool
+    stuck: bool
+
+    @property
+    def importing(self) -> bool:
+        """Whether engines wait for the import."""
+        return self.pending and not self.stuck
+
+    @property
+    def export_due(self) -> bool:
+        """Whether a time of the schedule has come for which no export was asked for."""
+        last = self.exports.status
+        return bool(self.schedule.due) and not (last and last.subject == self.schedule.due)
+
+
+def _copies(
+    operations: Operations, paths: Paths, subject: str | None, schedule: Schedule, hold: str
+) -> _Copies:
+    """An import goes before exports, but waits for one that runs."""
+    imported, exported = operations.recorded.get("Import"), operations.recorded.get("Export")
+    free = not hold and not copies.runs(exported)
+    imports = copies.follow_copy(operations, "Import", subject, paths, free and _pending(imported, subject))
+    pending = _pending(imports.status, subject)
+    free = not hold and not pending and not copies.runs(imports.status)
+    exports = copies.follow_copy(operations, "Export", schedule.due, paths, free and bool(schedule.due))
+    stuck = copies.stalled(imports.status, operations.now)
+    return _Copies(imports, exports, schedule, hold, subject, pending, stuck)
+
+
+def _pending(copy: OperationStatus | None, subject: str | None) -> bool:
+    """Whether an import is wanted, and neither done nor given up."""
+    return subject is not None and not (copy and copy.subject == subject and copies.settled(copy))
+
+
+def _again(both: _Copies, now: str, moving: float) -> float | None:
+    """Seconds until the next step."""
+    return soonest(
+        both.imports.again,
+        both.exports.again,
+        -elapsed(both.schedule.next, now) if both.schedule.next else None,
+        moving if both.export_due and not both.hold else None,
     )
 
 
-def imported(pool: KVCachePool, part: Part) -> bool:
-    """Whether engines need not wait for the import any more."""
-    return all(tier.phase != _IMPORTING for tier in part.tiers)
-
-
-def _blind(pool: KVCachePool, tier: CloudStorageTier, observed: Observed, reached: bool, now: str) -> Part:
-    condition, wait = unseen(pool, tier, observed, reached, now)
-    known = copies.remembered(pool, observed.facts, now)
-    polls = [POLL_SECONDS for one in known if one.state == "Running"]
-    looks = [] if wait is None else [wait, _LOOK_SECONDS]
-    status = _tier(condition, reached, wait is not None)
-    return Part(conditions=(condition,), tiers=(status,), operations=known, again=soonest(*looks, *polls))
-
-
-def _hold(pool: KVCachePool, instance: Instance, usable: bool) -> str:
-    """Why no copy may begin now, empty if one may."""
-    changing = [one.kind for one in pool.status.operations if one.state == "Running"]
-    if not usable:
-        return "the shared tier cannot be written to now"
-    if {"Create", "Update", "Delete"}.intersection(changing):
-        return "the instance is being changed"
-    return "" if instance.state == "ACTIVE" else f"the instance is {instance.state}"
-
-
-def _tier(condition: Condition, reached: bool, engines_wait: bool) -> TierStatus:
+def _tier(condition: Condition, reached: bool, importing: bool) -> TierStatus:
     phase = "Failed" if condition.deserves_event else "Configured"
-    if engines_wait:
-        phase = _IMPORTING
+    if importing:
+        phase = "Importing"
     return TierStatus(name="cloudStorage", phase=phase if reached else copies.WAITING)
+
+
+# What is said: what is in progress, else what is wrong, else what was done last.
+
+
+def _condition(both: _Copies, paths: Paths, before: Condition | None) -> Condition:
+    """`before` is the last condition, which stands while a copy that failed is tried again."""
+    return _of_import(both, paths, before) or _of_export(both, paths, before) or _of_the_past(both, paths)
+
+
+def _of_import(both: _Copies, paths: Paths, before: Condition | None) -> Condition | None:
+    copy = both.imports.status
+    if copy and copies.runs(copy):
+        stuck = "; it has not got on for half an hour, and engines do not wait for it any more"
+        return copies.running(paths, copy, stuck if both.stuck else "", before)
+    if not both.pending:
+        return None
+    if copy and copy.subject == both.subject:
+        return copies.failed(paths, copy, "it is tried again, and engines wait for it")
+    return copies.waiting(f"the import from {paths.uri} waits: {both.hold or 'an export is under way'}")
+
+
+def _of_export(both: _Copies, paths: Paths, before: Condition | None) -> Condition | None:
+    copy, schedule = both.exports.status, both.schedule
+    if copy and copies.runs(copy):
+        return copies.running(paths, copy, "", before)
+    if schedule.problem:
+        text = f"exportSchedule {schedule.expression!r} is no cron expression: {schedule.problem}"
+        return false(
+            CLOUD_STORAGE_SYNCED,
+            Reason.INVALID_SCHEDULE,
+            f"{text}; nothing is exported by schedule until it is corrected, to such as 0 3 * * *",
+        )
+    if both.export_due and both.hold:
+        return copies.waiting(f"the export to {paths.uri} ({schedule.due}) waits: {both.hold}")
+    if copy and copy.state == "Failed" and schedule.due:
+        return copies.failed(paths, copy, "it is tried again")
+    return None
+
+
+def _of_the_past(both: _Copies, paths: Paths) -> Condition:
+    exported, imported = both.exports.status, both.imports.status
+    if exported and exported.state == "Succeeded":
+        return copies.done(paths, exported)
+    if imported and imported.subject == both.subject:
+        if imported.state == "Succeeded":
+            return copies.done(paths, imported)
+        return copies.failed(paths, imported, _without_import(paths))
+    if both.schedule.next:
+        text = f"the next export to {paths.uri} is at {both.schedule.next}"
+    else:
+        text = "no export is scheduled (cloudStorage.exportSchedule)"
+    return true(CLOUD_STORAGE_SYNCED, Reason.NOTHING_DUE, text)
+
+
+def _without_import(paths: Paths) -> str:
+    _, _, _, zone, _, name = paths.instance.split("/")
+    return (
+        f"engines go on without it. To import later: gcloud lustre instances import-data {name} --location={zone} "
+        f"--gcs-path-uri={paths.uri} --lustre-path={paths.directory}"
+    )
+
+
+# While the instance cannot be seen.
+
+
+def _unseen(
+    lustre: LustreView, import_on_create: bool, reached: bool, before: Condition | None
+) -> CloudStorage:
+    """Nothing is asked for. `reached`: the shared tier has been usable before; `before` is the last condition."""
+    operations = lustre.operations
+    wait = _patience(before, operations.now)
+    imported = operations.recorded.get("Import")
+    wanted = reached and import_on_create and not _imported(imported, lustre.instance_name)
+    importing = lustre.error is not None and wanted and wait is not None
+    if lustre.error:
+        condition = _outage(lustre.error, wanted, importing)
+    else:
+        condition = _without_instance(lustre.instance_name, reached)
+    known = copies.remembered(operations)
+    polls = [operations.pace.moving for one in known if copies.runs(one)]
+    looks = [wait, operations.pace.waiting] if importing else []
+    part = Part(
+        conditions=(condition,),
+        tiers=(_tier(condition, reached, importing),),
+        operations=known,
+        again=soonest(*looks, *polls),
+    )
+    return CloudStorage(part, importing)
+
+
+def _patience(before: Condition | None, now: str) -> float | None:
+    """For how many seconds engines still wait for an import that cannot be asked for; None when that was too long."""
+    since = before.last_transition_time if before and before.status == "Unknown" else None
+    return None if copies.overdue(since or now, now) else copies.PATIENCE_SECONDS - elapsed(since or now, now)
+
+
+def _imported(copy: OperationStatus | None, instance: str | None) -> bool:
+    return bool(copy and instance and copies.is_about(copy, instance) and copies.settled(copy))
+
+
+def _outage(error: str, wanted: bool, importing: bool) -> Condition:
+    """`wanted`: an import is still to be done, `importing`: engines wait for it."""
+    note = "engines wait for the import for half an hour" if importing else "engines go on without the import"
+    text = f"{error}; {note}" if wanted else error
+    return unknown(CLOUD_STORAGE_SYNCED, Reason.LUSTRE_API_UNAVAILABLE, text)
+
+
+def _without_instance(name: str | None, reached: bool) -> Condition:
+    if not reached:
+        return copies.waiting("nothing is copied before the shared tier can be written to")
+    if name is None:
+        text = "it is not known yet which instance the tier is"
+        return unknown(CLOUD_STORAGE_SYNCED, Reason.INSTANCE_UNKNOWN, text)
+    text = f"the Lustre API knows no instance {name}: nothing can be copied"
+    return false(CLOUD_STORAGE_SYNCED, Reason.INSTANCE_MISSING, text)
+
+
+# The schedule: cron expressions, in UTC.
+
+_AHEAD_SECONDS = 86400.0
+"""A last export further ahead than this was made while the clock was wrong, and counts for nothing."""
+
+
+def read_schedule(expression: str | None, last: str, usable_since: str, now: str) -> Schedule:
+    """What a schedule says now.
+
+    `last` is the time for which the last export was made, or no time at all. `usable_since` is when the shared tier
+    could first be written to.
+    """
+    if not expression:
+        return Schedule()
+    if wrong := schedule_problem(expression, now):
+        return Schedule(expression, problem=wrong)
+    return Schedule(
+        expression,
+        due=_due(last_time(expression, now), last, usable_since, now),
+        next=next_time(expression, now),
+    )
+
+
+def schedule_problem(expression: str, now: str) -> str:
+    """What is wrong with an expression, empty if nothing is."""
+    try:
+        found = next(CronSim(expression, _second(now)), None)
+    except CronSimError as error:
+        return str(error)
+    return "" if found else "it names no time in the next 50 years"
+
+
+def last_time(expression: str, now: str) -> str:
+    """The last time up to now, empty where there was none."""
+    found = next(CronSim(expression, _second(now) + timedelta(seconds=1), reverse=True), None)
+    return times.text(found) if found else ""
+
+
+def next_time(expression: str, now: str) -> str:
+    """The next time after now. `schedule_problem` must have found none."""
+    return times.text(next(CronSim(expression, _second(now))))
+
+
+def _due(latest: str, last: str, usable_since: str, now: str) -> str:
+    """The latest time, unless a later one was seen to: of several that were missed only the latest counts.
+
+    The first one is after the tier became usable. A time ahead of now was noted while the clock was wrong.
+    """
+    if -_AHEAD_SECONDS <= elapsed(last, now) < math.inf:
+        return latest if parse(latest) >= parse(last) else ""
+    return latest if not parse(latest) <= parse(usable_since) <= parse(now) else ""
+
+
+def _second(time: str) -> datetime:
+    return parse(time).astimezone(UTC).replace(microsecond=0)

@@ -1,27 +1,26 @@
-"""The copy to Cloud Storage before the instance goes."""
+"""The export before the instance is deleted: its data goes only once it has arrived in Cloud Storage."""
 
 from dataclasses import dataclass, field
 
-from kvtier.api.conditions import Condition
-from kvtier.api.v1alpha1 import CloudStorageTier, KVCachePool, OperationStatus
-from kvtier.facts.model import Observed
-from kvtier.facts.operations import operations_of
+from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, find
+from kvtier.api.v1alpha1 import OperationStatus
+from kvtier.context import Context, LustreView
+from kvtier.facts.operations import Operations
 from kvtier.plan.lustre import copies
-from kvtier.plan.lustre.identity import instance_name
-from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, follow, last
-from kvtier.plan.lustre.storage import bound
+from kvtier.plan.lustre.copies import Paths
+from kvtier.plan.lustre.operations import Followed, follow
 from kvtier.plan.model import Part
 
 _SUBJECT = "deletion"
 
 
 @dataclass(frozen=True)
-class LastExport:
-    """The copy before deletion.
+class FinalExport:
+    """What to do, and what a teardown does then; its default where nothing is to be exported.
 
-    `part` has its calls, its condition, its operations, which the status must remember, and when to look
-    again. `waits` says what is waited for, empty when nothing is. `failed` says why the data has not reached
-    Cloud Storage: then claim, volume and instance must be kept.
+    `part` has calls, the condition, operations, which the status must remember, and when to look again. `waits` says
+    what is waited for, empty when nothing is. `failed` says why the data has not reached Cloud Storage: then claim,
+    volume and instance must be kept.
     """
 
     part: Part = field(default_factory=Part)
@@ -29,93 +28,87 @@ class LastExport:
     failed: str = ""
 
 
-def last_export(pool: KVCachePool, observed: Observed, now: str) -> LastExport:
-    """Where the copy before deletion stands; its default where none is wanted, or there is nothing to copy.
+def plan_final_export(context: Context) -> FinalExport:
+    """Where the export before deletion stands.
 
-    Case 1: a copy is under way -> it is followed to its end first.
+    Case 1: another copy is under way -> it is followed to its end first.
     Case 2: the export has succeeded, with nothing left behind -> the data may go.
     Case 3: it was tried often enough, or nothing has happened for half an hour -> the data must be kept.
-    Case 4: else -> ask for it, by and by.
+    Case 4: else -> it is asked for, and asked for again.
     """
-    tier, name = pool.spec.tiers.cloud_storage, instance_name(pool, observed)
-    if tier is None or name is None or not _wanted(pool, tier, observed):
-        return LastExport()
-    first = _aware(
-        follow(operations_of(pool, observed.facts.lustre, now), "Import", None).status, observed, now
-    )
-    busy = first is not None and first.state == "Running" and copies.begun(first)
-    known = last(pool, "Export")
-    over = busy or (known is not None and known.subject == _SUBJECT and copies.given_up(known))
-    exports = _exports(pool, observed, name, not over, now)
-    export = _aware(exports.status, observed, now)
-    copy = first if busy else export
-    if copy is None:
-        return LastExport()
-    condition = _condition(pool, tier, copy, name)
-    operations = tuple(one for one in (first, export) if one)
+    pool, lustre, now = context.pool, context.lustre, context.now
+    tier = pool.spec.tiers.cloud_storage
+    if tier is None or not tier.export_before_deletion or pool.spec.deletion_policy != "Delete":
+        return FinalExport()
+    if lustre.instance_name is None or not _has_data(lustre, copies.was_reached(pool.status.tiers)):
+        return FinalExport()
+    paths = copies.paths_of(pool, tier.uri, lustre.instance_name)
+    imported = _with_error(follow(lustre.operations, "Import", None).status, lustre.error, now)
+    importing = imported is not None and copies.runs(imported) and copies.answered(imported)
+    exports = _export(lustre.operations, paths, importing)
+    export = _with_error(exports.status, lustre.error, now)
+    copy = imported if importing else export
+    assert copy is not None, "without an import, the export is asked for or was given up"
+    condition = _condition(paths, copy, find(pool.status.conditions, CLOUD_STORAGE_SYNCED))
     part = Part(
-        conditions=(condition,), calls=exports.calls, operations=operations, again=_again(copy, exports)
+        conditions=(condition,),
+        calls=exports.calls,
+        operations=tuple(one for one in (imported, export) if one),
+        again=context.pace.moving if copies.runs(copy) else exports.again,
     )
-    return _outcome(part, tier, copy, condition, now)
+    return _outcome(part, copies.title(paths, copy), copy, condition, now)
 
 
-def _exports(pool: KVCachePool, observed: Observed, instance: str, due: bool, now: str) -> Followed:
-    """The last export, after one of the schedule that may still run."""
-    wish = copies.wish(pool, "Export", _SUBJECT, instance)
-    found = copies.follow_copy(pool, observed.facts, wish, due, now)
-    earlier = found.status is not None and found.status.subject != _SUBJECT
-    ended = found.status is not None and found.status.state != "Running"
-    again = due and earlier and ended
-    return follow(operations_of(pool, observed.facts.lustre, now), "Export", wish) if again else found
+def _has_data(lustre: LustreView, reached: bool | None) -> bool:
+    """Whether the instance goes with the pool, and has ever been written to.
 
-
-def _outcome(
-    part: Part, tier: CloudStorageTier, copy: OperationStatus, condition: Condition, now: str
-) -> LastExport:
-    if copies.stalled(copy, now):
-        why = f" ({copy.message})" if copy.message else ""
-        return LastExport(part, failed=f"{copies.title(tier, copy)} has not got on for half an hour{why}")
-    if condition.status == "True" and copy.subject == _SUBJECT:
-        return LastExport(part)
-    if copy.subject == _SUBJECT and copies.settled(copy):
-        return LastExport(part, failed=condition.message)
-    return LastExport(part, waits=condition.message)
-
-
-def _condition(pool: KVCachePool, tier: CloudStorageTier, copy: OperationStatus, instance: str) -> Condition:
-    if copy.state == "Running":
-        return copies.running(pool, tier, copy, f" ({copy.message})" if copy.message else "")
-    if copy.state == "Succeeded":
-        return copies.done(tier, copy, instance)
-    then = "the data is kept" if copies.given_up(copy) else "it is tried again"
-    return copies.failed(tier, copy, instance, then)
-
-
-def _again(copy: OperationStatus, exports: Followed) -> float | None:
-    return POLL_SECONDS if copy.state == "Running" else exports.again
-
-
-def _wanted(pool: KVCachePool, tier: CloudStorageTier, observed: Observed) -> bool:
-    """Whether the instance goes, and has ever been written to. What nobody remembers counts as written to."""
-    lustre, seen = pool.spec.tiers.lustre, observed.facts.lustre
-    if pool.spec.deletion_policy != "Delete" or lustre is None or lustre.provisioner == "Existing":
+    `reached`: it has been usable, as the status says; where that says nothing, one whose claim is bound counts.
+    """
+    if lustre.spec is None or lustre.spec.provisioner == "Existing":
         return False
-    missing = seen is not None and seen.instance is None and seen.error is None
-    phase = next((one.phase for one in pool.status.tiers if one.name == "cloudStorage"), None)
-    used = phase != copies.WAITING if phase else bound(pool, observed) is not None
-    return tier.export_before_deletion and used and not missing
+    used = lustre.bound_claim is not None if reached is None else reached
+    return used and not (lustre.api is not None and lustre.api.absent)
 
 
-def _aware(copy: OperationStatus | None, observed: Observed, now: str) -> OperationStatus | None:
+def _export(operations: Operations, paths: Paths, importing: bool) -> Followed:
+    """The export before deletion, or one of the schedule that still runs."""
+    last = operations.recorded.get("Export")
+    given_up = last is not None and last.subject == _SUBJECT and copies.given_up(last)
+    due = not importing and not given_up
+    found = copies.follow_copy(operations, "Export", _SUBJECT, paths, due)
+    status = found.status
+    if due and status and status.subject != _SUBJECT and not copies.runs(status):
+        return follow(operations, "Export", copies.desired("Export", _SUBJECT, paths))
+    return found
+
+
+def _with_error(copy: OperationStatus | None, error: str | None, now: str) -> OperationStatus | None:
     """A copy that runs, with why it cannot be seen.
 
-    Patience begins anew then: an operator that was away has not seen either whether the copy got on.
+    Its patience begins again then: an operator that was away has not seen either whether the copy made progress.
     """
-    if copy is None or copy.state != "Running":
+    if copy is None or not copies.runs(copy):
         return copy
-    error = observed.facts.lustre.error if observed.facts.lustre else None
     if error is None:
         return copy.model_copy(update={"message": None})
     if copy.message is not None:
         return copy
     return copy.model_copy(update={"message": error[:1000], "progress_time": now})
+
+
+def _condition(paths: Paths, copy: OperationStatus, before: Condition | None) -> Condition:
+    if copies.runs(copy):
+        return copies.running(paths, copy, f" ({copy.message})" if copy.message else "", before)
+    if copy.state == "Succeeded":
+        return copies.done(paths, copy)
+    return copies.failed(paths, copy, "the data is kept" if copies.given_up(copy) else "it is tried again")
+
+
+def _outcome(part: Part, title: str, copy: OperationStatus, condition: Condition, now: str) -> FinalExport:
+    if copies.stalled(copy, now):
+        why = f" ({copy.message})" if copy.message else ""
+        return FinalExport(part, failed=f"{title} has not got on for half an hour{why}")
+    if copy.subject != _SUBJECT or not copies.settled(copy):
+        return FinalExport(part, waits=condition.message)
+    arrived = copy.state == "Succeeded" and copies.complete(copy)
+    return FinalExport(part) if arrived else FinalExport(part, failed=condition.message)

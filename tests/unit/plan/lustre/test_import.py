@@ -1,158 +1,421 @@
-"""The import: once per instance, before engines use the tier."""
+"""The import: once into each instance, before engines use the tier, which wait no longer than it is worth."""
 
 from dataclasses import replace
+from typing import Any
 
 import pytest
 
 from kvtier.facts.model import Counters
-from kvtier.plan.lustre.cloud_storage import imported
+from kvtier.plan.lustre.cloud_storage import CloudStorage, plan_cloud_storage
 from kvtier.plan.model import Call
-from unit.builders import pool
-from unit.plan.lustre.story import INSTANCE, NAME, SUBJECT, URI, Story, cached, importing
-
-NOON = "2026-11-29T12:00:00Z"
+from unit.builders import NOW, context, pool
+from unit.instances import CLUSTER, ZONE
+from unit.plan.lustre.copying import DENIED, URI, Copies, importing
+from unit.simulation import CREATED, DEPLOYMENT
+from unit.tables import table
 
 
 def test_a_pool_without_cloud_storage_has_no_copies() -> None:
-    part = Story(pool()).at(NOON)
-    assert (part.conditions, part.tiers, part.calls, part.operations) == ((), (), (), ())
-    assert imported(pool(), part)
+    assert plan_cloud_storage(context(pool()), usable=True) == CloudStorage()
 
 
 def test_the_import_is_asked_for_as_soon_as_the_tier_is_usable() -> None:
-    story = Story(cached())
-    story.usable = False
-    story.at(NOON)
-    assert (story.told, story.phase, story.calls) == (("False", "Waiting"), "Waiting", [])
-    story.usable = True
-    story.at("2026-11-29T12:00:05Z")
-    (call,) = story.calls
-    assert call == Call("import", NAME, call.request, {"uri": URI, "path": "/team-a/chat/"})
-    assert story.operation("Import").subject == SUBJECT
-    assert not imported(story.pool, story.part)
+    copies = Copies()
+    assert (copies.synced, copies.tier("cloudStorage").phase) == (("False", "Waiting"), "Waiting")
+    assert copies.calls == []
+    copies.at(NOW)
+    (call,) = copies.calls
+    assert copies.instance
+    assert call == Call("import", copies.instance.name, call.request, {"uri": URI, "path": "/team-a/chat/"})
+    name = copies.instance.name.rpartition("/")[2]
+    assert copies.operation("Import").subject == f"{name}@{CREATED}"
+    assert copies.importing
 
 
 def test_engines_wait_until_it_is_done() -> None:
-    story = importing()
-    assert (story.told, story.phase) == (("False", "Importing"), "Importing")
-    story.answer(counters=Counters(found=100, copied=20, skipped=11, failed=1))
-    story.at("2026-11-29T12:01:00Z")
-    assert story.condition.message.endswith("is under way, 30% of what was found so far")
-    assert not imported(story.pool, story.part)
-    story.answer(done=True, counters=Counters(found=100, copied=60, skipped=40, bytes_copied=3 << 30))
-    part = story.at("2026-11-29T12:02:00Z")
-    assert imported(story.pool, part)
-    assert (story.told, story.phase) == (("True", "Imported"), "Configured")
-    assert story.condition.message == (
+    copies = importing()
+    assert (copies.synced, copies.importing) == (("False", "Importing"), True)
+    copies.answer(counters=Counters(found=100, copied=20, skipped=11, failed=1))
+    copies.at("2026-11-29T12:01:00Z")
+    assert copies.message.endswith("is under way, 30% of what was found so far")
+    assert DEPLOYMENT not in copies.kinds()
+    copies.answer(done=True, counters=Counters(found=100, copied=60, skipped=40, bytes_copied=3 << 30))
+    assert copies.look("2026-11-29T12:02:00Z").part.again is None
+    copies.at("2026-11-29T12:02:00Z")
+    assert DEPLOYMENT in copies.kinds()
+    assert (copies.synced, copies.tier("cloudStorage").phase) == (("True", "Imported"), "Configured")
+    assert copies.message == (
         f"the import from {URI} has ended at 2026-11-29T12:02:00Z: 60 objects (3.0Gi) copied, 40 there before"
     )
-    assert part.again is None
 
 
-def test_it_is_done_once() -> None:
-    story = importing()
-    story.succeed()
-    for now in ("2026-11-29T12:01:00Z", "2026-11-29T13:00:00Z", "2027-11-29T12:00:00Z"):
-        story.at(now)
-        story.restart()
-    assert story.asked() == ["import"]
-    assert story.told == ("True", "Imported")
+def _imported() -> Copies:
+    copies = importing()
+    copies.succeed()
+    copies.at("2026-11-29T12:01:00Z")
+    assert copies.synced == ("True", "Imported")
+    return copies
 
 
-def test_a_steady_state_writes_nothing() -> None:
-    story = importing()
-    story.succeed()
-    story.at("2026-11-29T12:01:00Z")
-    before = story.pool.status
-    story.at("2026-11-29T18:00:00Z")
-    assert story.pool.status == before
+def test_it_is_done_once_and_a_steady_state_writes_nothing() -> None:
+    copies = _imported()
+    before = copies.at("2026-11-29T12:01:15Z").status
+    for now in ("2026-11-29T13:00:00Z", "2027-11-29T12:00:00Z"):
+        copies.restart()
+        assert copies.at(now).status == before
+    assert copies.verbs() == ["import"]
 
 
-@pytest.mark.parametrize(
-    "another",
-    [
-        replace(INSTANCE, name=NAME.replace("pvc-", "pvc-2-"), created="2026-12-01T00:00:00Z"),
-        replace(INSTANCE, created="2026-12-01T00:00:00Z"),
-    ],
-    ids=["another name", "the same name made anew"],
+@table(
+    "changes",
+    {
+        "another name": {"name": f"projects/my-project/locations/{ZONE}/instances/other"},
+        "the same name, made later": {"created": "2026-12-01T00:00:00Z"},
+    },
 )
-def test_another_instance_is_filled_anew(another: object) -> None:
-    story = importing()
-    story.succeed()
-    story.at("2026-11-29T12:01:00Z")
-    story.instance = another  # type: ignore[assignment]
-    part = story.at("2026-12-01T00:10:00Z")
-    assert story.asked() == ["import", "import"]
-    assert not imported(story.pool, part)
+def test_another_instance_is_filled_again(changes: dict[str, Any]) -> None:
+    copies = _imported()
+    assert copies.instance
+    copies.instance = replace(copies.instance, **changes)
+    copies.at("2026-12-01T00:10:00Z")
+    assert copies.verbs() == ["import", "import"]
+    assert copies.importing
 
 
 def test_a_lost_request_is_repeated_as_it_was() -> None:
-    story = Story(cached())
-    story.at(NOON)
-    story.restart()
-    story.at("2026-11-29T12:00:20Z")
-    first, again = story.calls
+    copies = Copies()
+    copies.at(NOW)
+    copies.restart()
+    copies.at("2026-11-29T12:00:20Z")
+    first, again = copies.calls
     assert first == again
 
 
 def test_a_request_whose_status_was_lost_is_repeated_as_it_was() -> None:
-    story = Story(cached())
-    without = story.pool
-    story.at(NOON)
-    story.pool = without
-    story.at("2026-11-29T12:00:20Z")
-    first, again = story.calls
+    copies = Copies()
+    without = copies.pool
+    copies.at(NOW)
+    copies.pool, copies.answers = without, {}
+    copies.at("2026-11-29T12:00:20Z")
+    first, again = copies.calls
     assert first == again
 
 
-def test_an_operator_that_starts_anew_follows_the_import_that_runs() -> None:
-    story = importing()
-    story.restart()
-    story.succeed()
-    story.at("2026-11-29T14:00:00Z")
-    assert story.asked() == ["import"]
-    assert story.told == ("True", "Imported")
+def test_an_operator_that_starts_again_follows_the_import_that_runs() -> None:
+    copies = importing()
+    copies.restart()
+    copies.succeed()
+    copies.at("2026-11-29T14:00:00Z")
+    assert copies.verbs() == ["import"]
+    assert copies.synced == ("True", "Imported")
 
 
 def test_it_is_not_wanted_when_switched_off() -> None:
-    story = Story(cached(importOnCreate=False))
-    part = story.at(NOON)
-    assert (story.told, story.phase, story.calls) == (("True", "NothingDue"), "Configured", [])
-    assert imported(story.pool, part)
+    copies = Copies(importOnCreate=False)
+    copies.at(NOW)
+    assert (copies.synced, copies.verbs()) == (("True", "NothingDue"), [])
+    assert copies.tier("cloudStorage").phase == "Configured"
 
 
 @pytest.mark.parametrize("state", ["UPDATING", "UPGRADING", "REPAIRING", "SUSPENDED", "CREATING"])
 def test_an_instance_that_is_not_active_is_not_asked(state: str) -> None:
-    story = Story(cached())
-    story.instance = replace(INSTANCE, state=state)
-    part = story.at(NOON)
-    assert (story.told, story.calls) == (("False", "Waiting"), [])
-    assert f"the instance is {state}" in story.condition.message
-    assert not imported(story.pool, part)
+    copies = Copies()
+    assert copies.instance
+    copies.instance = replace(copies.instance, state=state)
+    copies.at(NOW)
+    assert (copies.synced, copies.verbs()) == (("False", "Waiting"), [])
+    assert f"the instance is {state}" in copies.message
+    assert copies.importing
 
 
 def test_a_tier_that_is_lost_for_a_while_does_not_repeat_the_import() -> None:
-    story = importing()
-    story.succeed()
-    story.at("2026-11-29T12:01:00Z")
-    story.usable = False
-    part = story.at("2026-11-29T12:02:00Z")
-    assert story.told == ("True", "Imported")
-    assert imported(story.pool, part)
-    story.usable = True
-    story.at("2026-11-29T12:03:00Z")
-    assert story.asked() == ["import"]
+    copies = _imported()
+    copies.unprove("2026-11-29T12:02:00Z")
+    assert (copies.synced, copies.importing) == (("True", "Imported"), False)
+    copies.end_job()
+    copies.at("2026-11-29T12:03:00Z")
+    assert copies.verbs() == ["import"]
 
 
 def test_cloud_storage_that_is_taken_away_and_given_back_does_not_import_again() -> None:
-    story = importing()
-    story.succeed()
-    story.at("2026-11-29T12:01:00Z")
-    spec, without = story.pool.spec, pool(cluster=None).spec
-    story.pool = story.pool.model_copy(update={"spec": without})
-    part = story.at("2026-11-29T12:02:00Z")
-    assert (part.conditions, [one.kind for one in part.operations]) == ((), ["Import"])
-    story.pool = story.pool.model_copy(update={"spec": spec})
-    story.at("2026-11-29T12:03:00Z")
-    assert story.asked() == ["import"]
-    assert story.told == ("True", "Imported")
+    copies = _imported()
+    copies.edit(tiers={"cloudStorage": None})
+    copies.at("2026-11-29T12:02:00Z")
+    assert "CloudStorageSynced" not in [one.type for one in copies.pool.status.conditions]
+    assert [one.kind for one in copies.pool.status.operations] == ["Import"]
+    copies.edit(tiers={"cloudStorage": {"uri": URI}})
+    copies.at("2026-11-29T12:03:00Z")
+    assert (copies.verbs(), copies.synced) == (["import"], ("True", "Imported"))
+
+
+def test_what_failed_is_tried_again_while_engines_wait() -> None:
+    copies = importing()
+    copies.answer(**DENIED)
+    assert copies.look("2026-11-29T12:05:00Z").part.again == 60
+    copies.at("2026-11-29T12:05:00Z")
+    assert (copies.synced, copies.importing) == (("False", "ImportFailed"), True)
+    for words in (
+        "7 of 10 objects were not copied (/a: denied)",
+        "see that gs://bucket exists",
+        "service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com (of project my-project)",
+        "it is tried again, and engines wait for it",
+    ):
+        assert words in copies.message
+    assert copies.operation("Import").code == "ObjectsFailed"
+
+
+def test_engines_go_on_without_an_import_that_failed_too_often() -> None:
+    copies = importing()
+    for failed, again in (("12:05", "12:10"), ("12:10", "12:15"), ("12:20", "12:25")):
+        copies.answer(**DENIED)
+        copies.at(f"2026-11-29T{failed}:00Z")
+        copies.at(f"2026-11-29T{again}:00Z")
+    assert DEPLOYMENT in copies.kinds()
+    assert (copies.synced, copies.tier("cloudStorage").phase) == (("False", "ImportFailed"), "Failed")
+    assert "engines go on without it. To import later: gcloud lustre instances import-data" in copies.message
+    copies.at("2026-12-29T12:00:00Z")
+    copies.restart()
+    copies.at("2026-12-29T13:00:00Z")
+    assert copies.verbs() == ["import"] * 3
+
+
+def test_a_failure_is_told_once_however_often_it_is_tried() -> None:
+    copies = importing()
+    for minute in range(1, 25):
+        copies.answer(**DENIED)
+        copies.at(f"2026-11-29T12:{minute:02}:00Z")
+    # While it is tried again: what engines do then is in the status.
+    assert copies.failures() == ["ImportFailed"]
+
+
+@table(
+    "code, message, reason, words",
+    {
+        "somebody else's copy is waited for": (
+            "Aborted",
+            "unable to queue",
+            "Waiting",
+            "is asked every minute",
+        ),
+        "a maintenance is waited for": (
+            "FailedPrecondition",
+            "not ACTIVE",
+            "Waiting",
+            "is asked every minute",
+        ),
+        "a refusal to kvtier names its role": (
+            "PermissionDenied",
+            "lustre.instances.importData",
+            "ImportFailed",
+            "grant roles/lustre.admin in project my-project",
+        ),
+        "a wrong field is named": (
+            "InvalidArgument",
+            "gcs_path",
+            "ImportFailed",
+            "correct spec.tiers.cloudStorage.uri",
+        ),
+        "an outage needs nothing": ("Unavailable", "no answer", "ImportFailed", "nothing needs to be done"),
+    },
+)
+def test_a_refused_request(code: str, message: str, reason: str, words: str) -> None:
+    copies = Copies()
+    copies.at(NOW)
+    copies.answer("", done=True, code=code, message=message)
+    copies.at("2026-11-29T12:00:02Z")
+    assert (copies.synced, copies.importing) == (("False", reason), True)
+    assert words in copies.message
+    copies.at("2026-11-29T12:01:02Z")
+    first, again = copies.calls
+    # What may have been carried out all the same is repeated under its own request id.
+    assert (first.request == again.request) == (code == "Unavailable")
+
+
+@table(
+    "code, minutes",
+    {
+        "a busy instance for half an hour": ("Aborted", 30),
+        "an outage for half an hour": ("Unavailable", 31),
+        "a refusal to kvtier for half an hour": ("PermissionDenied", 31),
+        "a wrong field for minutes": ("InvalidArgument", 3),
+    },
+)
+def test_engines_wait_for_a_refused_import(code: str, minutes: int) -> None:
+    copies, waited = Copies(), -1
+    for minute in range(45):
+        now = f"2026-11-29T12:{minute:02}:00Z"
+        if copies.at(now).calls:
+            copies.answer("", done=True, code=code, message="no")
+            copies.at(now)
+        waited += copies.importing
+    assert minutes - 2 <= waited <= minutes + 1
+
+
+def test_a_stuck_import_does_not_keep_engines_for_ever() -> None:
+    copies = importing()
+    copies.at("2026-11-29T12:29:00Z")
+    assert copies.importing
+    copies.at("2026-11-29T12:30:10Z")
+    assert not copies.importing
+    assert "has not got on for half an hour, and engines do not wait" in copies.message
+    copies.answer(counters=Counters(found=10, copied=9))
+    copies.at("2026-11-29T12:31:00Z")
+    assert copies.importing
+
+
+def test_an_import_that_left_something_behind_is_not_called_done() -> None:
+    copies = importing()
+    copies.answer(done=True, counters=Counters(found=10, copied=4))
+    copies.at("2026-11-29T12:01:00Z")
+    assert (copies.synced, copies.importing) == (("False", "ImportFailed"), False)
+    assert "6 of 10 objects were not copied" in copies.message
+
+
+def test_an_import_whose_objects_nobody_counts_is_done() -> None:
+    copies = importing()
+    copies.answer(done=True)
+    copies.at("2026-11-29T12:01:00Z")
+    assert copies.message == f"the import from {URI} has ended at 2026-11-29T12:01:00Z"
+
+
+def test_an_import_that_found_nothing_hints_at_permissions() -> None:
+    copies = importing()
+    copies.succeed(0)
+    copies.at("2026-11-29T12:01:00Z")
+    assert copies.synced == ("True", "Imported")
+    assert "nothing was found there: if that is wrong, see that gs://bucket exists" in copies.message
+
+
+def test_a_clock_that_is_put_back_does_not_put_off_the_next_try_for_a_year() -> None:
+    copies = Copies()
+    copies.at("2027-11-29T12:00:00Z")
+    copies.answer("", done=True, code="Unavailable", message="no answer")
+    copies.at("2027-11-29T12:00:02Z")
+    copies.at(NOW)
+    assert copies.verbs() == ["import", "import"]
+
+
+REFUSED = "the Lustre API refuses to show the instance: grant roles/lustre.viewer"
+
+
+def _unseen(error: str = REFUSED) -> Copies:
+    copies = Copies(exportSchedule="0 3 * * *")
+    copies.error = error
+    return copies
+
+
+def test_while_the_api_says_nothing_nothing_is_asked_for() -> None:
+    copies = _unseen()
+    assert copies.look(NOW).part.again == 60
+    copies.at(NOW)
+    assert (copies.synced, copies.verbs()) == (("Unknown", "LustreAPIUnavailable"), [])
+    assert copies.message == f"{REFUSED}; engines wait for the import for half an hour"
+
+
+def test_engines_wait_for_half_an_hour_and_no_longer() -> None:
+    copies = _unseen()
+    for now, waiting in ((NOW, True), ("2026-11-29T12:29:59Z", True), ("2026-11-29T12:30:00Z", False)):
+        copies.at(now)
+        assert copies.importing is waiting
+    assert (copies.tier("cloudStorage").phase, copies.look("2026-11-29T12:30:00Z").part.again) == (
+        "Configured",
+        None,
+    )
+    assert copies.message == f"{REFUSED}; engines go on without the import"
+    before = copies.at("2026-11-29T12:31:00Z").status
+    assert copies.at("2026-11-29T18:00:00Z").status == before
+
+
+def test_a_clock_that_is_put_back_does_not_make_engines_wait_for_a_year() -> None:
+    copies = _unseen()
+    copies.at("2027-11-29T12:00:00Z")
+    copies.at(NOW)
+    assert not copies.importing
+
+
+def test_the_import_is_made_when_the_api_is_back() -> None:
+    copies = _unseen()
+    copies.at(NOW)
+    copies.error = None
+    copies.at("2026-11-29T12:10:00Z")
+    assert copies.verbs() == ["import"]
+
+
+def test_an_outage_does_not_undo_what_was_done() -> None:
+    copies = _imported()
+    copies.restart()
+    copies.error = "no answer"
+    copies.at("2026-11-29T12:02:00Z")
+    assert (copies.synced, copies.message) == (("Unknown", "LustreAPIUnavailable"), "no answer")
+    assert not copies.importing
+    copies.error = None
+    copies.at("2026-11-29T12:03:00Z")
+    assert (copies.verbs(), copies.synced) == (["import"], ("True", "Imported"))
+
+
+def test_a_copy_that_runs_is_looked_for_during_an_outage() -> None:
+    copies = importing()
+    copies.error = "no answer"
+    assert copies.look("2026-11-29T12:02:00Z").part.again == 15
+    copies.at("2026-11-29T12:02:00Z")
+    assert copies.operation("Import").state == "Running"
+    copies.succeed()
+    copies.at("2026-11-29T12:03:00Z")
+    copies.at("2026-11-29T12:03:05Z")
+    assert not copies.importing
+
+
+def test_a_request_without_an_answer_is_repeated_after_an_outage() -> None:
+    copies = Copies()
+    copies.at(NOW)
+    copies.restart()
+    copies.error = "no answer"
+    assert copies.at("2026-11-29T12:02:00Z").calls == ()
+    copies.error = None
+    copies.at("2026-11-29T12:04:00Z")
+    first, again = copies.calls
+    assert first == again
+
+
+@table(
+    "proven, error, status, reason, message",
+    {
+        "an instance that does not exist": (
+            True,
+            None,
+            "False",
+            "InstanceMissing",
+            "knows no instance projects/",
+        ),
+        "which is not missed before the tier can be used": (
+            False,
+            None,
+            "False",
+            "Waiting",
+            "nothing is copied before the shared tier can be written to",
+        ),
+        "an API that says nothing, before the tier can be used": (
+            False,
+            REFUSED,
+            "Unknown",
+            "LustreAPIUnavailable",
+            REFUSED,
+        ),
+    },
+)
+def test_without_an_instance(proven: bool, error: str | None, status: str, reason: str, message: str) -> None:
+    copies = Copies()
+    copies.instance, copies.error = None, error
+    if not proven:
+        copies.unprove(NOW)
+    copies.at(NOW)
+    assert (copies.synced, "import" in copies.verbs()) == ((status, reason), False)
+    assert message in copies.message
+    assert copies.tier("cloudStorage").phase == ("Configured" if proven else "Waiting")
+
+
+def test_an_instance_that_is_not_known_yet() -> None:
+    of = pool(cluster=CLUSTER, tiers={"cloudStorage": {"uri": URI}})
+    found = plan_cloud_storage(context(of), usable=True)
+    assert [(one.status, one.reason) for one in found.part.conditions] == [("Unknown", "InstanceUnknown")]
+    assert not found.importing

@@ -6,11 +6,12 @@ from typing import Any
 from kvtier.api.conditions import STORAGE_READY, Condition
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, TierStatus
 from kvtier.checks import run
+from kvtier.context import build
 from kvtier.facts.model import Instance, LustreFacts, Observed, Operation
 from kvtier.facts.volumes import Volumes, volume
 from kvtier.plan.lustre.identity import filesystem, instance_name
 from kvtier.plan.lustre.instance import create_body
-from kvtier.plan.lustre.storage import plan_storage
+from kvtier.plan.lustre.shared_tier import plan_storage
 from kvtier.plan.model import Call, Manifest, Part, Plan
 from kvtier.plan.plan import plan as planned
 from unit.builders import NETWORK, NOW, checks, context, facts, live, merged, observed, pool, with_status
@@ -58,7 +59,7 @@ class Tier:
 
     def at(self, now: str = NOW) -> Part:
         """Plan as `now` is, carry it out, and write the status."""
-        self.part = plan_storage(self.pool, self.world(), self._checks(), now)
+        self.part = plan_storage(build(self.pool, self.world(), now), self._checks())
         self._carry_out(self.part.applies, self.part.deletes)
         self._call(self.part.calls)
         told = {
