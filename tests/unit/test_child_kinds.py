@@ -8,13 +8,15 @@ from typing import Any
 import pytest
 import yaml
 
-from kvtier.api import conditions
+from kvtier.api.conditions import false
 from kvtier.api.kinds import CHILD_KINDS, ChildKind
 from kvtier.api.load import load
+from kvtier.api.reasons import Reason
 from kvtier.plan.model import Failure, key
-from kvtier.plan.status import with_failures
-from unit.builders import NOW
+from kvtier.plan.status import Verdicts, ready, with_failures
+from unit.builders import NOW, checks
 from unit.simulation import Simulation, in_use
+from unit.verdicts import assert_verdict
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = {path.stem: path for path in sorted((ROOT / "manifests" / "samples").glob("*.yaml"))}
@@ -60,8 +62,10 @@ def test_nothing_that_is_applied_is_deleted(sample: str) -> None:
 
 
 @of_each_kind
-def test_the_concern_of_a_kind_is_a_condition(child: ChildKind) -> None:
-    assert child.concern in {value for value in vars(conditions).values() if isinstance(value, str)}
+def test_a_pool_is_not_ready_while_the_concern_of_a_kind_is_false(child: ChildKind) -> None:
+    failed = false(child.concern, Reason.FAILED, "it failed")
+    overall = ready(Verdicts(checks(), {child.concern: failed}), opportunistic=False)
+    assert_verdict(overall, "Ready", "False", "Failed", f"{child.concern}: it failed")
 
 
 @of_each_kind

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from kvtier.api.conditions import Condition
-from kvtier.api.kinds import Key, Object
+from kvtier.api.kinds import Key
 from kvtier.api.v1alpha1 import ModelStatus, OperationStatus, PoolStatus, TierStatus
 from kvtier.facts.children import Child
 from kvtier.plan.events import PoolEvent
@@ -40,15 +40,6 @@ class Call:
     instance: str
     request: str
     body: Mapping[str, Any] = field(default_factory=dict)
-
-
-def to_delete(children: Mapping[tuple[str, str], Object]) -> tuple[Ref, ...]:
-    """References to these children, but for those that are going already."""
-    return tuple(
-        Ref(kind, name, obj["metadata"].get("uid", ""))
-        for (kind, name), obj in children.items()
-        if not obj["metadata"].get("deletionTimestamp")
-    )
 
 
 def references(children: Iterable[Child]) -> tuple[Ref, ...]:

@@ -25,46 +25,35 @@ class Nodes:
     usable: bool
 
 
+_NOT_SERVED = false(
+    NODE_POOL_READY,
+    Reason.COMPUTE_CLASS_NOT_SERVED,
+    "this cluster has no computeclasses.cloud.google.com, which GKE installs: use nodePool.provisioner Existing "
+    "elsewhere",
+)
+_MISFIT = false(NODE_POOL_READY, Reason.PREREQUISITES_NOT_MET, "the machine type does not fit the pool")
+_CREATING = false(NODE_POOL_READY, Reason.CREATING, "the ComputeClass is being made")
+
+
 def plan_nodes(context: Context, checks: Checks) -> Nodes:
     """The nodes that the spec asks for.
 
-    Where the cloud has none to give now, they still count as usable: it is the Pods that make the autoscaler ask again.
+    A ComputeClass that exists is kept, although the machine type may not fit. Where the cloud has no nodes to give now,
+    they still count as usable: it is the Pods that make the autoscaler ask again.
     """
-    pool = context.pool
+    pool, nodes = context.pool, context.nodes
     unavailable = capacity_unavailable(pool, context.pod_events)
     if pool.spec.node_pool.provisioner == "Existing":
-        return _existing(pool, context.nodes, unavailable)
+        condition = unavailable or (_counted(nodes) if nodes else _no_match(pool))
+        return Nodes(Part(conditions=(condition,)), usable=bool(unavailable or nodes))
     name = placement.compute_class(pool)
-    live = context.children.compute_class(name) is not None
-    fault = _fault(
-        live, context.facts.cluster.compute_class_served, bool(blockers(checks, NODES, pool.spec.strict))
-    )
-    kept = ((COMPUTE_CLASS.kind, name),)
-    if fault is not None:
-        return Nodes(Part(conditions=(fault,), keeps=kept), usable=False)
-    creating = false(NODE_POOL_READY, Reason.CREATING, "the ComputeClass is being made")
-    condition = unavailable or _on_demand(context.nodes) if live else creating
+    live, kept = context.children.compute_class(name), ((COMPUTE_CLASS.kind, name),)
+    if not context.facts.cluster.compute_class_served:
+        return Nodes(Part(conditions=(_NOT_SERVED,), keeps=kept), usable=False)
+    if live is None and blockers(checks, NODES, pool.spec.strict):
+        return Nodes(Part(conditions=(_MISFIT,), keeps=kept), usable=False)
+    condition = (unavailable or _on_demand(nodes)) if live else _CREATING
     return Nodes(Part((_compute_class(pool, name),), (condition,), keeps=kept), usable=True)
-
-
-def _existing(pool: KVCachePool, nodes: Sequence[Node], unavailable: Condition | None) -> Nodes:
-    """Nodes that somebody else makes."""
-    condition = unavailable or (_counted(nodes) if nodes else _no_match(pool))
-    return Nodes(Part(conditions=(condition,)), usable=bool(unavailable or nodes))
-
-
-def _fault(live: bool, served: bool, misfit: bool) -> Condition | None:
-    """Why no ComputeClass can be had. One that is `live` stays, although the machine type may be a `misfit`."""
-    if not served:
-        return false(
-            NODE_POOL_READY,
-            Reason.COMPUTE_CLASS_NOT_SERVED,
-            "this cluster has no computeclasses.cloud.google.com, which GKE installs: use "
-            "nodePool.provisioner Existing elsewhere",
-        )
-    if misfit and not live:
-        return false(NODE_POOL_READY, Reason.PREREQUISITES_NOT_MET, "the machine type does not fit the pool")
-    return None
 
 
 def _compute_class(pool: KVCachePool, name: str) -> Manifest:

@@ -41,7 +41,7 @@ def pool_status(context: Context, checks: Checks, whole: Part, tier_left: bool) 
     pool, spec = context.pool, context.pool.spec
     verdicts = Verdicts(checks, {one.type: one for one in whole.conditions}, spec.strict)
     overall = ready(verdicts, spec.mode == "Opportunistic", tier_left)
-    conditions = [overall, *checks.values(), *whole.conditions, *_eviction(spec.tiers)]
+    conditions = [overall, *checks.values(), *verdicts.concerns.values(), *_eviction(spec.tiers)]
     tiers = [*_private(spec.tiers), *whole.tiers, *_bucket(spec.tiers)]
     return PoolStatus(
         observed_generation=pool.generation,

@@ -161,17 +161,6 @@ def test_a_prerequisite_that_does_not_hold(before: dict[str, Any], expected: str
     assert _status(pool(status=before), LustreDriverEnabled="False").phase == expected
 
 
-def test_tiers_stand_fastest_first_with_what_they_hold() -> None:
-    of = pool(
-        tiers={"lustre": None, "localSSD": {"capacity": "2000Gi"}, "objectStorage": {"bucket": "blocks"}}
-    )
-    assert [(tier.name, tier.phase, tier.capacity, tier.tokens) for tier in _status(of).tiers] == [
-        ("cpu", "Configured", "100Gi", 819_200),
-        ("localSSD", "Configured", "2000Gi", 16_384_000),
-        ("objectStorage", "Configured", None, None),
-    ]
-
-
 BUCKET, SSD = {"objectStorage": {"bucket": "blocks"}}, {"localSSD": {"capacity": "1Ti"}}
 
 
@@ -190,10 +179,6 @@ def test_that_nothing_is_evicted_is_said_of(tiers: dict[str, Any], files: bool, 
     assert_verdict(eviction, "EvictionHealthy", "Unknown", "NotManaged", "kvtier does not evict yet: old ")
     assert ("files on Local SSD and Lustre" in eviction.message) is files
     assert ("by a lifecycle rule of the bucket" in eviction.message) is bucket
-
-
-def test_of_a_pool_without_files_and_objects_nothing_is_said_of_eviction() -> None:
-    assert find(_status(pool(tiers={"lustre": None})).conditions, "EvictionHealthy") is None
 
 
 # Refused writes.
