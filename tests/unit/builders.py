@@ -9,8 +9,7 @@ from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.context import Context, build
-from kvtier.facts.children import Deployment, view
-from kvtier.facts.children import children as views
+from kvtier.facts.children import Deployment, children, view
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
@@ -172,17 +171,17 @@ def requesting(size: str) -> dict[str, Any]:
     return {"resources": {"requests": {"storage": size}}}
 
 
-def observed(*children: Object, **of: Any) -> Observed:
+def observed(*live_objects: Object, **of: Any) -> Observed:
     """These children, and `facts` (a cluster that lacks nothing when left out)."""
-    known = {(child["kind"], child["metadata"]["name"]): child for child in children}
-    return Observed(of.get("facts", facts()), known, views(known))
+    known = {(obj["kind"], obj["metadata"]["name"]): obj for obj in live_objects}
+    return Observed(of.get("facts", facts()), children(known))
 
 
-def context(of: KVCachePool, *children: Object, now: str = NOW, **seen: Any) -> Context:
+def context(of: KVCachePool, *live_objects: Object, now: str = NOW, **seen: Any) -> Context:
     """One look at a pool with these children, and `facts` (a cluster that lacks nothing when left out).
 
     `claim_events`, `pod_events` and `holders` are those of Observed.
     """
     known = {name: seen[name] for name in ("claim_events", "pod_events", "holders") if name in seen}
-    world = observed(*children, **{name: value for name, value in seen.items() if name == "facts"})
+    world = observed(*live_objects, **{name: value for name, value in seen.items() if name == "facts"})
     return build(of, replace(world, **known), now)

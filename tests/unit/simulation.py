@@ -102,8 +102,7 @@ class Simulation:
         )
         return Observed(
             facts=world,
-            children=dict(self.objects),
-            views=children(self.objects),
+            children=children(self.objects),
             claim_events=self.claim_events,
             pod_events=self.pod_events,
             holders=self.holders,

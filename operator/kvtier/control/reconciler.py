@@ -92,7 +92,7 @@ class Reconciler:
     ) -> Plan:
         """The plan after the effects: their answers are known here, so their events will bring nothing new."""
         children = self._store.children(PoolKey(pool.namespace, pool.name))
-        if children == observed.views and not called:
+        if children == observed.children and not called:
             return wanted
         return plan(pool, await self._collector.again(pool, observed), now, self._pace)
 

@@ -7,7 +7,7 @@ from typing import Protocol
 from pydantic import ValidationError
 
 from kvtier.api import names
-from kvtier.api.kinds import POOL, VOLUME, Key, Object
+from kvtier.api.kinds import POOL, VOLUME, Object
 from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts import events, references
@@ -38,9 +38,6 @@ class Source(Protocol):
 
     def children(self, key: PoolKey) -> Children: ...
 
-    def objects(self, key: PoolKey) -> Mapping[Key, Object]:
-        """The children as the API server has them."""
-
 
 class Collector:
     """Puts together what checks and planner look at: what the source cannot know is asked for each time.
@@ -66,7 +63,7 @@ class Collector:
             config_maps=await references.read_config_maps(self._client, pool),
         )
         seen = await self.again(pool, Observed(facts))
-        found = await events.read(self._client, pool, seen.views, now, self._pace)
+        found = await events.read(self._client, pool, seen.children, now, self._pace)
         return replace(
             seen, claim_events=found.claim_events, pod_events=found.pod_events, holders=found.holders
         )
@@ -74,7 +71,7 @@ class Collector:
     async def again(self, pool: KVCachePool, seen: Observed) -> Observed:
         """`seen` with what kvtier's own writes and calls have changed since."""
         key = PoolKey(pool.namespace, pool.name)
-        children, objects = self._source.children(key), self._source.objects(key)
+        children = self._source.children(key)
         unfinished = {
             one.request_id: one.name or "" for one in pool.status.operations if one.state == "Running"
         }
@@ -86,7 +83,7 @@ class Collector:
             volumes=self._source.volumes(),
             neighbours=self._source.neighbours(key, filesystem),
         )
-        return replace(seen, facts=facts, views=children, children=objects)
+        return replace(seen, facts=facts, children=children)
 
 
 @dataclass(frozen=True)
@@ -112,9 +109,6 @@ class Snapshot:
 
     def children(self, key: PoolKey) -> Children:
         return Children()
-
-    def objects(self, key: PoolKey) -> Mapping[Key, Object]:
-        return {}
 
 
 async def list_all(client: KubeClient, pools: Sequence[KVCachePool]) -> Snapshot:

@@ -4,7 +4,6 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from kvtier.api.kinds import Object
 from kvtier.api.placement import CONFIDENTIAL, ZONE
 from kvtier.facts import versions
 from kvtier.facts.children import Children
@@ -219,11 +218,7 @@ class Observed:
     """
 
     facts: Facts = Facts()
-    children: Mapping[tuple[str, str], Object] = field(default_factory=dict)
-    views: Children = field(default_factory=Children)
+    children: Children = field(default_factory=Children)
     claim_events: tuple[Event, ...] = ()
     pod_events: tuple[Event, ...] = ()
     holders: tuple[str, ...] = ()
-
-    def child(self, kind: str, name: str) -> Object | None:
-        return self.children.get((kind, name))

@@ -44,7 +44,7 @@ class _Cluster:
 
 
 async def _read(cluster: _Cluster, *children: Any) -> Heard:
-    return await read(cast(KubeClient, cluster), POOL, observed(*children).views, NOW, DEFAULT)
+    return await read(cast(KubeClient, cluster), POOL, observed(*children).children, NOW, DEFAULT)
 
 
 def _event(reason: str, message: str = "why", kind: str = "Pod", name: str = f"{ENGINE}-a-b") -> Any:
@@ -101,7 +101,7 @@ async def test_asks_for(children: list[Any], asked: list[str]) -> None:
 
 async def test_of_a_pool_that_goes_only_the_claim_is_heard() -> None:
     cluster = _Cluster()
-    await read(cast(KubeClient, cluster), deleted(), observed(WAITING, STARTING).views, NOW, DEFAULT)
+    await read(cast(KubeClient, cluster), deleted(), observed(WAITING, STARTING).children, NOW, DEFAULT)
     assert cluster.asked == [CLAIM_NEWS]
 
 

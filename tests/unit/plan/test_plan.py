@@ -81,8 +81,7 @@ def test_the_order_in_which_children_were_seen_does_not_count(reverse: bool) -> 
     world = _world(FULL)
     shuffled = replace(
         world,
-        children=dict(sorted(world.children.items(), reverse=reverse)),
-        views=Children(dict(sorted(world.views.by_key.items(), reverse=reverse))),
+        children=Children(dict(sorted(world.children.by_key.items(), reverse=reverse))),
     )
     assert plan(FULL, shuffled, NOW) == plan(FULL, world, NOW)
 
@@ -96,7 +95,7 @@ def test_a_new_pool_gets_storage_and_nodes_first_and_engines_later() -> None:
 
 def test_a_complete_pool_wants_exactly_what_is_there() -> None:
     done = plan(FULL, _world(FULL), NOW)
-    there = {child for child in _world(FULL).views.by_key if child[0] != "Job"}
+    there = {child for child in _world(FULL).children.by_key if child[0] != "Job"}
     assert set(map(key, done.applies)) == there, "a Job that has ended is a record"
     assert done.deletes == ()
     assert (_status(done).phase, _status(done).models_ready) == ("Ready", "1/1")

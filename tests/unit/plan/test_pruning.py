@@ -65,7 +65,7 @@ VOLUME = live({"kind": "PersistentVolume", "metadata": {"name": "volume"}})
     },
 )
 def test_is_not_pruned(children: list[Object]) -> None:
-    assert unwanted(observed(*children).views, Part()) == ()
+    assert unwanted(observed(*children).children, Part()) == ()
 
 
 def test_what_goes_is_named_by_its_uid() -> None:
@@ -88,7 +88,7 @@ CLASS, NODES = manifest(POOL, "StorageClass"), manifest(POOL, "ComputeClass")
 def test_cluster_wide_children_go_and_data_stays() -> None:
     volume = manifest(pool(**by_hand()), "PersistentVolume")
     children = [live(CLASS), live(NODES), claim(POOL), deployment(POOL), live(volume)]
-    assert orphans(observed(*children).views) == (
+    assert orphans(observed(*children).children) == (
         Ref("ComputeClass", NODES["metadata"]["name"], "ComputeClass-uid"),
         Ref("StorageClass", CLASS["metadata"]["name"], "StorageClass-uid"),
     )
@@ -102,4 +102,4 @@ def test_cluster_wide_children_go_and_data_stays() -> None:
     },
 )
 def test_no_orphan_is_what(changes: dict[str, Any]) -> None:
-    assert orphans(observed(live(CLASS, **changes)).views) == ()
+    assert orphans(observed(live(CLASS, **changes)).children) == ()

@@ -10,4 +10,4 @@ __all__ = ["filesystem", "instance_name", "volume_name"]
 
 
 def instance_name(pool: KVCachePool, observed: Observed) -> str | None:
-    return identity.instance_name(pool, observed.views, observed.facts.volumes)
+    return identity.instance_name(pool, observed.children, observed.facts.volumes)
