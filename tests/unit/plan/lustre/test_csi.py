@@ -31,6 +31,7 @@ from unit.plan.lustre.claims import (
 )
 from unit.simulation import Simulation
 from unit.tables import table
+from unit.verdicts import assert_verdict
 
 
 def _tier(part: Part) -> TierStatus:
@@ -285,18 +286,11 @@ def test_a_deleted_claim_is_kept_by(holders: tuple[str, ...], words: str) -> Non
     assert part.conditions[0].message.endswith(words)
 
 
-@pytest.mark.parametrize(
-    ("cluster", "name"),
-    [
-        (None, None),
-        (
-            {"project": "p", "location": "us-central1", "name": "c"},
-            "projects/p/locations/us-central1-a/instances/pvc-PersistentVolumeClaim-uid",
-        ),
-    ],
-)
-def test_the_instance_is_named_where_it_is_known(cluster: Any, name: str | None) -> None:
-    assert _tier(planned(look(pool(cluster=cluster), pending()))).instance == name
+def test_the_instance_is_named_where_it_is_known() -> None:
+    known = pool(cluster={"project": "p", "location": "us-central1", "name": "c"})
+    name = "projects/p/locations/us-central1-a/instances/pvc-PersistentVolumeClaim-uid"
+    assert _tier(planned(look(known, pending()))).instance == name
+    assert _tier(planned(look(POOL, pending()))).instance is None
 
 
 @table(
@@ -333,14 +327,8 @@ def test_the_phase_of(events: list[Event], phase: str) -> None:
         "often, while it may take some minutes": (pending(1), 15),
         "seldom, if it takes long": (pending(61), 60),
         "seldom, while it is being deleted": (claim(POOL, **GOING), 60),
-        "seldom, if it is of another class and may be replaced": (
-            pending(**ANOTHER),
-            60,
-        ),
-        "never, if it is of another class and has its volume": (
-            claim(POOL, **ANOTHER),
-            None,
-        ),
+        "seldom, if it is of another class and may be replaced": (pending(**ANOTHER), 60),
+        "never, if it is of another class and has its volume": (claim(POOL, **ANOTHER), None),
         "never, if it is bound": (claim(POOL), None),
     },
 )
@@ -360,31 +348,18 @@ def test_engines_of_an_opportunistic_pool_start_while_its_claim_waits() -> None:
 
 
 @table(
-    "statuses, strict, message",
+    "strict, statuses",
     {
-        "a prerequisite that does not hold": (
-            {"LustreDriverEnabled": "False"},
-            False,
-            "nothing is created while LustreDriverEnabled is False",
-        ),
-        "a prerequisite that a strict pool cannot see": (
-            {"NetworkMatched": "Unknown"},
-            True,
-            "nothing is created while NetworkMatched is Unknown",
-        ),
-        "several are all named": (
-            {"ZoneMatched": "False", "CapacityValid": "False"},
-            False,
-            "ZoneMatched is False, CapacityValid is False",
-        ),
+        "a prerequisite that does not hold": (False, {"LustreDriverEnabled": "False"}),
+        "a prerequisite that a strict pool cannot see": (True, {"NetworkMatched": "Unknown"}),
+        "several, which are all named": (False, {"ZoneMatched": "False", "CapacityValid": "False"}),
     },
 )
-def test_no_storage_is_made_with(statuses: dict[str, str], strict: bool, message: str) -> None:
+def test_no_storage_is_made_with(strict: bool, statuses: dict[str, str]) -> None:
     part = planned(context(pool(strict=strict)), **statuses)
-    assert part.applies == ()
-    assert (part.conditions[0].status, _reason(part)) == ("False", "PrerequisitesNotMet")
-    assert message in part.conditions[0].message
-    assert _tier(part).phase == "Waiting"
+    assert (part.applies, _tier(part).phase) == ((), "Waiting")
+    said = "nothing is created while " + ", ".join(f"{type_} is {is_}" for type_, is_ in statuses.items())
+    assert_verdict(part.conditions[0], "StorageReady", "False", "PrerequisitesNotMet", said)
 
 
 @table(
