@@ -4,7 +4,7 @@ It validates nothing, sets no defaults and runs no controllers.
 """
 
 import copy
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, MutableSequence
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -12,8 +12,8 @@ from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
 from kvtier.kube.client import ApiError
 
-Write = tuple[str, str, str]
-"""Verb, kind and name."""
+Request = tuple[str, str, str]
+"""Verb, kind and name; of a LIST, what it selects."""
 
 Place = tuple[str, str | None, str]
 """Kind, namespace and name of an object."""
@@ -70,13 +70,14 @@ class _Stored:
 
 
 class MemoryClient:
-    """A KubeClient. `writes` lists what was written; `refuse` may answer an ApiError for a request."""
+    """A KubeClient. `reads` and `writes` are the requests so far; `refuse` may answer one with an ApiError."""
 
     def __init__(self, *objects: Object) -> None:
         self._objects: dict[Place, _Stored] = {}
         self._version = 100
-        self.writes: list[Write] = []
-        self.refuse: Callable[[Write], ApiError | None] = lambda write: None
+        self.reads: list[Request] = []
+        self.writes: list[Request] = []
+        self.refuse: Callable[[Request], ApiError | None] = lambda request: None
         self.unserved: set[str] = set()
         for obj in objects:
             self.store(obj)
@@ -98,6 +99,7 @@ class MemoryClient:
         return next((one.document() for one in found), None)
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Any:
+        self._note(self.reads, ("get", resource.kind, name))
         found = self._objects.get((resource.kind, namespace if resource.namespaced else None, name))
         return found.document() if found else None
 
@@ -108,7 +110,7 @@ class MemoryClient:
     async def list(
         self, resource: Resource, namespace: str | None = None, selector: str = "", fields: str = ""
     ) -> Any:
-        self._refuse(("list", resource.kind, selector))
+        self._note(self.reads, ("list", resource.kind, " ".join(filter(None, (selector, fields)))))
         if resource.kind in self.unserved:
             return None
         found = [
@@ -126,11 +128,11 @@ class MemoryClient:
         ]
 
     async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Any:
-        self._note("apply" if manager == FIELD_MANAGER else manager, manifest)
+        self._write("apply" if manager == FIELD_MANAGER else manager, manifest)
         return self._apply(manifest, manager, status=False)
 
     async def patch_status(self, resource: Resource, manifest: Object) -> Any:
-        self._note("status", manifest)
+        self._write("status", manifest)
         if _place(manifest) not in self._objects:
             raise ApiError(404, "NotFound", "there is none")
         return self._apply(manifest, FIELD_MANAGER, status=True)
@@ -138,7 +140,7 @@ class MemoryClient:
     async def create(self, resource: Resource, manifest: Object) -> Any:
         if _place(manifest) in self._objects:
             raise ApiError(409, "AlreadyExists", "it exists")
-        self._note("create", manifest)
+        self._write("create", manifest)
         self.store(manifest)
         return self._objects[_place(manifest)].document()
 
@@ -146,12 +148,12 @@ class MemoryClient:
         known = self._objects.get(_place(manifest))
         if known is None or known.system["resourceVersion"] != manifest["metadata"]["resourceVersion"]:
             raise ApiError(409, "Conflict", "it was changed")
-        self._note("replace", manifest)
+        self._write("replace", manifest)
         known.fields = _applied(manifest, status=False)
         return self._changed(known)
 
     async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
-        self._note("delete", {"kind": resource.kind, "metadata": {"name": name}})
+        self._write("delete", {"kind": resource.kind, "metadata": {"name": name}})
         place = (resource.kind, namespace if resource.namespaced else None, name)
         known = self._objects.get(place)
         if known is None or uid not in ("", known.system["uid"]):
@@ -187,15 +189,14 @@ class MemoryClient:
         stored.system["resourceVersion"] = str(self._version)
         return stored.document()
 
-    def _note(self, verb: str, manifest: Object) -> None:
-        write = (verb, manifest["kind"], manifest["metadata"]["name"])
-        self._refuse(write)
-        self.writes.append(write)
+    def _write(self, verb: str, manifest: Object) -> None:
+        self._note(self.writes, (verb, manifest["kind"], manifest["metadata"]["name"]))
 
-    def _refuse(self, write: Write) -> None:
-        refusal = self.refuse(write)
+    def _note(self, requests: MutableSequence[Request], request: Request) -> None:
+        refusal = self.refuse(request)
         if refusal is not None:
             raise refusal
+        requests.append(request)
 
 
 def _place(obj: Object) -> Place:

@@ -1,4 +1,4 @@
-"""The data of a Secret or ConfigMap that a pool names. They are asked for one by one, and never listed."""
+"""The Secrets and ConfigMaps that a pool names. They are asked for one by one, and never listed."""
 
 from collections import defaultdict
 from typing import Any
@@ -8,6 +8,26 @@ from kvtier.api.kinds import CONFIG_MAP, SECRET, Resource
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import ConfigMaps, Secrets
 from kvtier.kube.client import ApiError, KubeClient
+
+
+async def read_secrets(client: KubeClient, pool: KVCachePool) -> Secrets:
+    """The keys of every Secret that the pool names; its values are dropped."""
+    names = sorted({one.name for one in needed_keys(pool) if one.kind == "Secret"})
+    found = {name: await _data(client, SECRET, pool.namespace, name) for name in names}
+    return Secrets({name: None if data is None else frozenset(data) for name, data in found.items()})
+
+
+async def read_config_maps(client: KubeClient, pool: KVCachePool) -> ConfigMaps:
+    """Of every ConfigMap that the pool names, the keys that it names."""
+    wanted: dict[str, set[str]] = defaultdict(set)
+    for model in pool.spec.models:
+        if model.model_config_from and (reference := model.model_config_from.config_map_key_ref):
+            wanted[reference.name].add(reference.key)
+    for needed in needed_keys(pool):
+        if needed.kind == "ConfigMap":
+            wanted[needed.name].add(needed.key)
+    found = {name: await _data(client, CONFIG_MAP, pool.namespace, name) for name in sorted(wanted)}
+    return ConfigMaps({name: _only(data, wanted[name]) for name, data in found.items()})
 
 
 async def _data(client: KubeClient, resource: Resource, namespace: str, name: str) -> dict[str, Any] | None:
@@ -21,32 +41,5 @@ async def _data(client: KubeClient, resource: Resource, namespace: str, name: st
     return (found or {}).get("data") or {}
 
 
-async def read_secrets(client: KubeClient, pool: KVCachePool) -> Secrets:
-    """One GET per Secret; kvtier never lists Secrets. A Secret that may not be read maps to None."""
-    names = sorted({one.name for one in needed_keys(pool) if one.kind == "Secret"})
-    return Secrets({name: await _keys(client, pool.namespace, name) for name in names})
-
-
-async def _keys(client: KubeClient, namespace: str, name: str) -> frozenset[str] | None:
-    found = await _data(client, SECRET, namespace, name)
-    return None if found is None else frozenset(found)
-
-
-async def read_config_maps(client: KubeClient, pool: KVCachePool) -> ConfigMaps:
-    """One GET per ConfigMap; kvtier never lists them. One that may not be read maps to None."""
-    wanted: dict[str, set[str]] = defaultdict(set)
-    for model in pool.spec.models:
-        reference = model.model_config_from.config_map_key_ref if model.model_config_from else None
-        if reference:
-            wanted[reference.name].add(reference.key)
-    for needed in needed_keys(pool):
-        if needed.kind == "ConfigMap":
-            wanted[needed.name].add(needed.key)
-    return ConfigMaps(
-        {name: await _kept(client, pool.namespace, name, keys) for name, keys in sorted(wanted.items())}
-    )
-
-
-async def _kept(client: KubeClient, namespace: str, name: str, keys: set[str]) -> dict[str, str] | None:
-    found = await _data(client, CONFIG_MAP, namespace, name)
-    return None if found is None else {key: found[key] for key in sorted(keys) if key in found}
+def _only(data: dict[str, Any] | None, keys: set[str]) -> dict[str, str] | None:
+    return None if data is None else {key: data[key] for key in sorted(keys) if key in data}

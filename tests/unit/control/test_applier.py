@@ -34,7 +34,7 @@ def _by_key(*known: Any) -> dict[tuple[str, str], Any]:
 
 def _refusing(kind: str, error: ApiError) -> MemoryClient:
     client = MemoryClient()
-    client.refuse = lambda write: error if write[1] == kind else None
+    client.refuse = lambda request: error if request[:2] in (("apply", kind), ("delete", kind)) else None
     return client
 
 

@@ -53,7 +53,7 @@ class Cluster:
 
     def refuse(self, **errors: ApiError) -> None:
         """Answer writes of these kinds with these errors."""
-        self.client.refuse = lambda write: errors.get(write[1])
+        self.client.refuse = lambda request: errors.get(request[1]) if request[0] != "get" else None
 
     def pool(self) -> Any:
         return self.client.find("KVCachePool")

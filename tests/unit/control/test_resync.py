@@ -12,7 +12,7 @@ from kvtier.control.store import Store
 from kvtier.kube.client import ApiError
 from unit import virtual_time
 from unit.builders import document, live, manifest, pool
-from unit.memory import MemoryClient, Write
+from unit.memory import MemoryClient, Request
 from unit.virtual_time import in_virtual_time
 
 POOL = document(metadata={"resourceVersion": "1"})
@@ -49,10 +49,8 @@ async def test_a_deletion_that_no_watch_told_is_found() -> None:
 
 async def test_only_children_of_kvtier_are_listed_and_all_nodes() -> None:
     client, _, _, resync = _parts(POOL)
-    asked: list[Write] = []
-    client.refuse = asked.append
     await resync.once()
-    selectors = {kind: selector for _, kind, selector in asked}
+    selectors = {kind: selector for _, kind, selector in client.reads}
     assert selectors["Deployment"] == "app.kubernetes.io/managed-by=kvtier"
     assert selectors["Node"] == selectors["KVCachePool"] == ""
 
@@ -88,8 +86,8 @@ async def test_later_lists_come_soon_and_then_regularly_and_go_on_after_a_failur
     client, store, _, resync = _parts(POOL)
     attempts: list[float] = []
 
-    def refuse(write: Write) -> ApiError | None:
-        if write[1] == "Node":
+    def refuse(request: Request) -> ApiError | None:
+        if request[1] == "Node":
             attempts.append(virtual_time.now())
         return ApiError(0, "No", "no") if len(attempts) < 2 else None
 
