@@ -51,6 +51,11 @@ class Condition(ApiModel):
     ] = None
 
     @property
+    def clause(self) -> str:
+        """Type and status as a part of a sentence, such as `ZoneMatched is False`."""
+        return f"{self.type} is {self.status}"
+
+    @property
     def in_progress(self) -> bool:
         """Whether what is missing will come by itself."""
         known = Reason.of(self.reason)

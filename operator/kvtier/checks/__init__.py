@@ -1,6 +1,27 @@
-"""Prerequisites: one pure function per file, `check(context) -> Condition`. `run` makes them all."""
+"""Prerequisites: one pure function per file, `check(context) -> Condition`; and what must hold before what is made.
 
-from kvtier.api.conditions import Condition
+A new one has its line in `CHECKS`, and its type in the steps that it holds up.
+"""
+
+from collections.abc import Iterable, Mapping
+
+from kvtier.api.conditions import (
+    CAPACITY_VALID,
+    CPU_TIER_FITS,
+    CREDENTIALS_PRESENT,
+    ENGINE_SUPPORTED,
+    FILESYSTEM_UNIQUE,
+    GKE_VERSION_SUPPORTED,
+    KV_CACHE_DTYPE_SUPPORTED,
+    LOCAL_SSD_SUPPORTED,
+    LUSTRE_DRIVER_ENABLED,
+    MODEL_CONFIG_VALID,
+    NETWORK_MATCHED,
+    NODE_IMAGE_SUPPORTED,
+    PORT_MATCHED,
+    ZONE_MATCHED,
+    Condition,
+)
 from kvtier.checks import (
     capacity,
     cpu_tier,
@@ -37,7 +58,31 @@ CHECKS = (
 )
 
 
-def run(context: Context) -> dict[str, Condition]:
-    """Every prerequisite's condition, by type, in a fixed order."""
+Checks = Mapping[str, Condition]
+"""Every prerequisite's condition, by type."""
+
+
+def run(context: Context) -> Checks:
+    """All of them, in a fixed order."""
     conditions = (check(context) for check in CHECKS)
     return {condition.type: condition for condition in conditions}
+
+
+_REACHABLE = (LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, PORT_MATCHED, FILESYSTEM_UNIQUE)
+STORAGE = (GKE_VERSION_SUPPORTED, *_REACHABLE, CAPACITY_VALID)
+NODES = (LOCAL_SSD_SUPPORTED, CPU_TIER_FITS)
+SPEC_FAULTS = (*NODES, ENGINE_SUPPORTED, KV_CACHE_DTYPE_SUPPORTED)
+"""What engines would not start with, so that an update to it would only take away those that run.
+
+A fault that comes with a node, not with an edit, leaves running engines as they are too.
+"""
+
+ENGINES = (*SPEC_FAULTS, MODEL_CONFIG_VALID, CREDENTIALS_PRESENT)
+LUSTRE_MOUNTS = (NODE_IMAGE_SUPPORTED, *_REACHABLE)
+ENGINES_ON_LUSTRE = (*ENGINES, *LUSTRE_MOUNTS)
+
+
+def blockers(checks: Checks, types: Iterable[str], strict: bool) -> list[Condition]:
+    """The prerequisites among `types` that do not hold. Unknown counts only for a strict pool."""
+    refused = ("False", "Unknown") if strict else ("False",)
+    return [checks[type_] for type_ in types if checks[type_].status in refused]

@@ -107,9 +107,6 @@ class Failure:
     message: str
 
 
-Checks = Mapping[str, Condition]
-
-
 def soonest(*delays: float | None) -> float | None:
     """The shortest of some waits in seconds, None when nobody waits."""
     return min((delay for delay in delays if delay is not None), default=None)

@@ -8,12 +8,12 @@ from kvtier.api.conditions import NODE_POOL_READY, Condition, false, true
 from kvtier.api.kinds import COMPUTE_CLASS
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks import NODES, Checks, blockers
 from kvtier.context import Context
 from kvtier.data.machines import MACHINE_TYPES
 from kvtier.facts.model import Node
 from kvtier.plan.children import child
-from kvtier.plan.gates import NODES, blockers
-from kvtier.plan.model import Checks, Manifest, Part
+from kvtier.plan.model import Manifest, Part
 from kvtier.plan.pod_events import capacity_unavailable
 
 

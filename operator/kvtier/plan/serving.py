@@ -7,14 +7,14 @@ from kvtier.api.conditions import MODELS_READY, Condition, false, true
 from kvtier.api.kinds import DEPLOYMENT, SERVICE
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus
+from kvtier.checks import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, Checks, blockers
 from kvtier.context import Context, ModelView, shared_in_spec
 from kvtier.facts.children import Deployment
 from kvtier.facts.model import Event
 from kvtier.plan.children import signature
 from kvtier.plan.engine_pods import deployment, service
-from kvtier.plan.gates import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, blockers
 from kvtier.plan.lustre.shared_tier import Access
-from kvtier.plan.model import Checks, Manifest, Part, together
+from kvtier.plan.model import Manifest, Part, together
 from kvtier.plan.model_sizes import with_sizes
 from kvtier.plan.pod_events import hindrance
 
@@ -59,7 +59,7 @@ def _mountable(pool: KVCachePool, access: Access, checks: Checks) -> Access:
 def _waits(pool: KVCachePool, checks: Checks, access: Access, nodes_usable: bool) -> list[str]:
     """What keeps new engines from being made, as parts of a sentence."""
     gate = ENGINES_ON_LUSTRE if access.claim else ENGINES
-    waits = [f"{one.type} is {one.status}" for one in blockers(checks, gate, pool.spec.strict)]
+    waits = [one.clause for one in blockers(checks, gate, pool.spec.strict)]
     if pool.spec.tiers.lustre and pool.spec.mode == "Required":
         waits += access.waits
     if not nodes_usable:

@@ -26,10 +26,10 @@ from kvtier.api.conditions import (
 from kvtier.api.kinds import CHILDREN_BY_KIND
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, Tiers, TierStatus
+from kvtier.checks import Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.pace import Pace
-from kvtier.plan.gates import blockers
-from kvtier.plan.model import Checks, Failure, Part, soonest
+from kvtier.plan.model import Failure, Part, soonest
 from kvtier.plan.model_sizes import with_tokens
 
 

@@ -1,4 +1,4 @@
-"""All checks together."""
+"""All checks together, and what keeps something from being made."""
 
 from dataclasses import replace
 
@@ -7,10 +7,9 @@ import pytest
 from kvtier.api import conditions
 from kvtier.api.placement import ZONE
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.checks import run
+from kvtier.checks import ENGINES, ENGINES_ON_LUSTRE, NODES, SPEC_FAULTS, STORAGE, blockers, run
 from kvtier.facts.model import Facts, GKECluster, LustreFacts
-from kvtier.plan.gates import STORAGE, blockers
-from unit.builders import context, facts, joined, node, pool
+from unit.builders import checks, context, facts, joined, node, pool
 from unit.instances import CLUSTER, api, by_hand, existing
 from unit.tables import table
 
@@ -95,3 +94,41 @@ def test_a_false_prerequisite_always_says_why() -> None:
     unmet = [c for c in run(context(pool(), facts=bad)).values() if c.status != "True"]
     assert unmet
     assert all(len(condition.message) > 20 for condition in unmet)
+
+
+@table(
+    "status, strict, blocks",
+    {
+        "False blocks": ("False", False, True),
+        "Unknown does not block": ("Unknown", False, False),
+        "Unknown blocks a strict pool": ("Unknown", True, True),
+        "False blocks a strict pool": ("False", True, True),
+        "True never blocks": ("True", True, False),
+    },
+)
+def test_a_status_blocks(status: str, strict: bool, blocks: bool) -> None:
+    found = checks(CapacityValid=status)
+    assert blockers(found, STORAGE, strict) == ([found["CapacityValid"]] if blocks else [])
+
+
+def test_only_the_prerequisites_that_are_asked_about_block() -> None:
+    found = checks(CapacityValid="False", CredentialsPresent="False")
+    assert [c.type for c in blockers(found, ENGINES, False)] == ["CredentialsPresent"]
+    assert [c.type for c in blockers(found, STORAGE, False)] == ["CapacityValid"]
+    assert blockers(found, NODES, False) == []
+
+
+def test_what_engines_would_not_start_with_keeps_them_from_starting() -> None:
+    assert set(SPEC_FAULTS) < set(ENGINES)
+
+
+def test_a_missing_document_or_secret_does_not_freeze_engines_that_run() -> None:
+    assert set(ENGINES) - set(SPEC_FAULTS) == {"ModelConfigValid", "CredentialsPresent"}
+
+
+def test_no_nodes_are_made_that_are_too_small() -> None:
+    assert set(NODES) == {"LocalSSDSupported", "CPUTierFits"}
+
+
+def test_engines_that_mount_lustre_need_all_that_engines_need() -> None:
+    assert set(ENGINES) < set(ENGINES_ON_LUSTRE)

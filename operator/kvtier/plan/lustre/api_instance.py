@@ -7,6 +7,7 @@ from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
+from kvtier.checks import Checks
 from kvtier.context import Context, LustreView
 from kvtier.facts.model import Instance
 from kvtier.plan.lustre.api_errors import explained
@@ -23,7 +24,7 @@ from kvtier.plan.lustre.instance import (
 from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow, part
 from kvtier.plan.lustre.provisioning import NORMAL, so_far
 from kvtier.plan.lustre.resize import change, changing
-from kvtier.plan.model import Checks, soonest
+from kvtier.plan.model import soonest
 
 
 def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: bool) -> InstanceView:

@@ -10,17 +10,17 @@ from kvtier.api.identity import instance_id, storage_class_parameters
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
+from kvtier.checks import STORAGE, Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.facts.children import Claim, StorageClass, fixed_fields
 from kvtier.facts.volumes import Volume
 from kvtier.pace import Pace
 from kvtier.plan.children import child, claim_name
 from kvtier.plan.events import PoolEvent
-from kvtier.plan.gates import STORAGE, blockers, nothing_created
 from kvtier.plan.lustre import provisioning, resize
-from kvtier.plan.lustre.instance import StorageState, verdict
+from kvtier.plan.lustre.instance import StorageState, nothing_created, verdict
 from kvtier.plan.lustre.provisioning import Provisioning
-from kvtier.plan.model import Checks, Manifest, Part, Ref
+from kvtier.plan.model import Manifest, Part, Ref
 
 _LONG_SECONDS = 3600.0
 """From this age on, little happens to a claim that is not bound yet."""

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
@@ -41,6 +41,12 @@ class StorageState(NamedTuple):
 
     condition: Condition
     phase: str
+
+
+def nothing_created(refused: Iterable[Condition]) -> Condition:
+    """StorageReady while prerequisites do not hold, and there is no claim yet."""
+    reasons = ", ".join(one.clause for one in refused)
+    return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"nothing is created while {reasons}")
 
 
 @dataclass(frozen=True)

@@ -6,6 +6,7 @@ from kvtier.api import quantities
 from kvtier.api.conditions import TIER_WRITABLE
 from kvtier.api.kinds import STORAGE_CLASS
 from kvtier.api.v1alpha1 import TierStatus
+from kvtier.checks import Checks
 from kvtier.context import Context, LustreView
 from kvtier.data.lustre_limits import DYNAMIC, tiers
 from kvtier.plan.lustre.cloud_storage import plan_cloud_storage
@@ -14,7 +15,7 @@ from kvtier.plan.lustre.delete import plan_tier_deletion
 from kvtier.plan.lustre.maintenance import plan_maintenance
 from kvtier.plan.lustre.volume import plan_static
 from kvtier.plan.lustre.write_probe import plan_write_probe
-from kvtier.plan.model import Checks, Part, together
+from kvtier.plan.model import Part, together
 from kvtier.sizing.lustre_performance import rate, throughput
 
 

@@ -7,15 +7,15 @@ from kvtier.api.names import ANNOTATION_PROVISIONER, LUSTRE_DRIVER
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
+from kvtier.checks import STORAGE, Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.facts.children import Claim, PersistentVolume
 from kvtier.facts.volumes import Volume
 from kvtier.plan.children import child
-from kvtier.plan.gates import STORAGE, blockers, nothing_created
 from kvtier.plan.lustre.api_instance import plan_instance
 from kvtier.plan.lustre.existing import existing
-from kvtier.plan.lustre.instance import InstanceView, Source, StorageState
-from kvtier.plan.model import Checks, Manifest, Part
+from kvtier.plan.lustre.instance import InstanceView, Source, StorageState, nothing_created
+from kvtier.plan.model import Manifest, Part
 
 
 def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:

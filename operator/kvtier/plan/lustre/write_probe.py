@@ -15,6 +15,7 @@ from kvtier.api.conditions import TIER_WRITABLE, Condition, false, true
 from kvtier.api.reasons import Reason
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks import ENGINES_ON_LUSTRE, Checks, blockers
 from kvtier.context import Context, ModelView
 from kvtier.engines.fingerprint import descriptor, directory, pool_directory
 from kvtier.engines.native import LUSTRE_ROOT
@@ -22,9 +23,8 @@ from kvtier.facts.children import Claim, Job, JobEnd
 from kvtier.facts.model import Event
 from kvtier.plan.children import child, owner
 from kvtier.plan.engine_pods import literal, placed
-from kvtier.plan.gates import ENGINES_ON_LUSTRE, blockers
 from kvtier.plan.lustre.csi_errors import mount_hint
-from kvtier.plan.model import Checks, Manifest, Part, Ref, references
+from kvtier.plan.model import Manifest, Part, Ref, references
 from kvtier.plan.pod_events import hindrance
 
 
@@ -207,7 +207,7 @@ def _held(refused: Sequence[Condition], nodes_usable: bool) -> Condition | None:
     """Why no Job is made: it would ask for a node that engines cannot use either."""
     waits = "the shared tier is not tried out while"
     if refused:
-        reasons = ", ".join(f"{one.type} is {one.status}" for one in refused)
+        reasons = ", ".join(one.clause for one in refused)
         return false(TIER_WRITABLE, Reason.PREREQUISITES_NOT_MET, f"{waits} {reasons}")
     if not nodes_usable:
         return false(TIER_WRITABLE, Reason.WAITING, f"{waits} there are no nodes to run on")
