@@ -185,6 +185,10 @@ class Simulation:
     def kinds(self) -> list[str]:
         return sorted(kind for kind, _ in self.objects)
 
+    def storage(self) -> list[str]:
+        """Kinds of the objects that the shared tier consists of."""
+        return sorted(kind for kind, _ in self.objects if kind in (CLAIM, VOLUME))
+
     def condition(self, type_: str) -> Condition:
         found = find(self.pool.status.conditions, type_)
         assert found is not None, f"no condition {type_}"

@@ -1,128 +1,100 @@
-"""Deletion of a pool, step by step."""
+"""Deletion of a pool: in which order things go, what stays, and for how long it is tried."""
 
+from dataclasses import replace
 from typing import Any
 
+import pytest
+
+from kvtier.api.conditions import find
 from kvtier.api.kinds import Object
-from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.api.v1alpha1 import KVCachePool, OperationStatus
+from kvtier.facts.model import Event, Observed, Operation
 from kvtier.plan.model import Plan, Ref
 from kvtier.plan.plan import plan
-from unit.builders import NOW, claim, deleted, deployment, job, live, manifest, observed, pool, with_status
+from unit.builders import (
+    NOW,
+    claim,
+    deleted,
+    deployment,
+    facts,
+    job,
+    live,
+    manifest,
+    observed,
+    pool,
+    with_status,
+)
+from unit.instances import UNSEEN, api, by_hand, existing, instance
+from unit.simulation import CLAIM, VOLUME, Simulation, in_use, made
 from unit.tables import table
 
 ALIVE = pool()
 RETAIN, DELETE = deleted(), deleted(deletionPolicy="Delete")
 GOING = {"metadata": {"deletionTimestamp": NOW}}
-ENGINE, SERVICE = deployment(ALIVE), live(manifest(ALIVE, "Service"))
-CLAIM, UNBOUND = claim(ALIVE), claim(ALIVE, "Pending")
+BOUND, UNBOUND = claim(ALIVE), claim(ALIVE, "Pending")
 CLASS, NODES = live(manifest(ALIVE, "StorageClass")), live(manifest(ALIVE, "ComputeClass"))
-EVERYTHING = [ENGINE, SERVICE, CLAIM, CLASS, NODES]
+EVERYTHING = [deployment(ALIVE), live(manifest(ALIVE, "Service")), BOUND, CLASS, NODES]
+HALF_AN_HOUR, A_SECOND_LATER = "2026-11-29T12:30:00Z", "2026-11-29T12:30:01Z"
 
 
-def _plan(of: Any, *children: Object, now: str = NOW) -> Plan:
+def _plan(of: KVCachePool, *children: Object, now: str = NOW) -> Plan:
     return plan(of, observed(*children), now)
 
 
-def _deletes(plan: Plan) -> list[str]:
-    return [ref.kind for ref in plan.deletes]
+def _deletes(planned: Plan) -> list[str]:
+    return [ref.kind for ref in planned.deletes]
 
 
-STEPS: dict[str, tuple[Any, list[Object], list[str]]] = {
-    "case 1: engines go first": (DELETE, EVERYTHING, ["Deployment", "Service"]),
-    "case 1: and Jobs, whose Pods keep the claim": (DELETE, [CLAIM, job(ALIVE), CLASS], ["Job"]),
-    "case 1: what is going is not deleted again, and holds up the rest": (
-        DELETE,
-        [live(ENGINE, **GOING), CLAIM, CLASS],
-        [],
-    ),
-    "case 2: then the claim, under Delete": (DELETE, [CLAIM, CLASS, NODES], ["PersistentVolumeClaim"]),
-    "case 2: a claim that is going holds up the class": (DELETE, [live(CLAIM, **GOING), CLASS], []),
-    "case 2: a claim that never got a volume goes under Retain too": (
-        RETAIN,
-        [UNBOUND, CLASS],
-        ["PersistentVolumeClaim"],
-    ),
-    "case 3: then what is cluster-wide": (DELETE, [CLASS, NODES], ["ComputeClass", "StorageClass"]),
-    "case 3: the data stays under Retain": (RETAIN, [CLAIM, CLASS, NODES], ["ComputeClass", "StorageClass"]),
-}
+def _waits(planned: Plan) -> str:
+    """What is waited for, empty once the pool is let go."""
+    ready = find(planned.status.conditions, "Ready") if planned.status else None
+    return ready.message if ready else ""
 
 
-@table("of, children, kinds", STEPS)
-def test_step(of: Any, children: list[Object], kinds: list[str]) -> None:
+@table(
+    "of, children, kinds",
+    {
+        "case 1: engines go first": (DELETE, EVERYTHING, ["Deployment", "Service"]),
+        "case 1: and Jobs, whose Pods keep the claim": (DELETE, [BOUND, job(ALIVE), CLASS], ["Job"]),
+        "case 1: what is going is not deleted again, and holds up the rest": (
+            DELETE,
+            [live(deployment(ALIVE), **GOING), BOUND, CLASS],
+            [],
+        ),
+        "case 3: then the claim, under Delete": (DELETE, [BOUND, CLASS, NODES], [CLAIM]),
+        "case 3: a claim that is going holds up the class": (DELETE, [live(BOUND, **GOING), CLASS], []),
+        "case 4: a claim that never got a volume goes under Retain too": (RETAIN, [UNBOUND, CLASS], [CLAIM]),
+        "case 5: then what is cluster-wide": (DELETE, [CLASS, NODES], ["ComputeClass", "StorageClass"]),
+        "case 5: the data stays under Retain": (
+            RETAIN,
+            [BOUND, CLASS, NODES],
+            ["ComputeClass", "StorageClass"],
+        ),
+    },
+)
+def test_step(of: KVCachePool, children: list[Object], kinds: list[str]) -> None:
     step = _plan(of, *children)
-    assert _deletes(step) == kinds
-    assert step.finalizer
+    assert (_deletes(step), step.finalizer) == (kinds, True)
     assert step.requeue_after is not None
     assert step.status is not None
     assert step.status.phase == "Deleting"
 
 
 @table(
-    "of, children",
+    "of, children, now",
     {
-        "case 4: a pool without anything left is let go": (DELETE, []),
-        "case 4: a pool whose data stays is let go": (RETAIN, [CLAIM]),
+        "when nothing is left": (DELETE, [], NOW),
+        "when only its data is left, under Retain": (RETAIN, [BOUND], NOW),
+        "in silence, however late": (RETAIN, [BOUND], "2026-11-30T12:00:00Z"),
     },
 )
-def test_the_end(of: Any, children: list[Object]) -> None:
-    assert _plan(of, *children) == Plan(finalizer=False)
-
-
-HALF_AN_HOUR, A_SECOND_LATER = "2026-11-29T12:30:00Z", "2026-11-29T12:30:01Z"
-
-
-def _begun(of: KVCachePool) -> KVCachePool:
-    """The pool after the first step of its teardown."""
-    return with_status(of, _plan(of, CLASS).status)
-
-
-def test_case_5_time_in_which_no_operator_ran_does_not_count() -> None:
-    late = _plan(DELETE, CLAIM, now="2026-11-30T12:00:00Z")
-    assert late.finalizer
-    assert [ref.kind for ref in late.deletes] == ["PersistentVolumeClaim"]
-
-
-def test_case_5_half_an_hour_is_waited() -> None:
-    waiting = _plan(_begun(DELETE), live(CLAIM, **GOING), now=HALF_AN_HOUR)
-    assert waiting.finalizer
-    assert waiting.events == ()
-
-
-def test_case_5_after_half_an_hour_the_pool_is_let_go_and_what_stays_is_told() -> None:
-    given_up = _plan(_begun(DELETE), live(CLAIM, **GOING), now=A_SECOND_LATER)
-    assert not given_up.finalizer
-    assert given_up.deletes == ()
-    (notice,) = given_up.events
-    assert (notice.type, notice.reason) == ("Warning", "TeardownGaveUp")
-    assert f"PersistentVolumeClaim {CLAIM['metadata']['name']} did not go: delete by hand" in notice.message
-
-
-def test_case_5_a_pool_with_nothing_left_is_let_go_in_silence_however_late() -> None:
-    assert _plan(RETAIN, CLAIM, now="2026-11-30T12:00:00Z") == Plan(finalizer=False)
-
-
-def test_the_instance_is_deleted_with_its_claim() -> None:
-    (volume,) = _plan(DELETE, CLAIM).applies
-    assert (volume["kind"], volume["metadata"]["name"]) == ("PersistentVolume", "pv-1")
-    assert volume["spec"] == {"persistentVolumeReclaimPolicy": "Delete"}
-
-
-@table(
-    "of, children",
-    {
-        "before it is the claim's turn": (DELETE, EVERYTHING),
-        "under Retain": (RETAIN, [CLAIM, CLASS]),
-        "of a claim that has none": (DELETE, [UNBOUND]),
-        "of a claim that is going, because that was written before": (DELETE, [live(CLAIM, **GOING)]),
-        "of a claim whose volume is gone": (DELETE, [claim(ALIVE, "Lost", spec={"volumeName": "pv-1"})]),
-    },
-)
-def test_no_volume_is_switched_to_delete(of: Any, children: list[Object]) -> None:
-    assert _plan(of, *children).applies == ()
+def test_case_6_a_pool_is_let_go(of: KVCachePool, children: list[Object], now: str) -> None:
+    assert _plan(of, *children, now=now) == Plan(finalizer=False)
 
 
 def test_what_is_deleted_is_named_by_its_uid() -> None:
-    assert _plan(DELETE, CLAIM).deletes == (
-        Ref("PersistentVolumeClaim", CLAIM["metadata"]["name"], "PersistentVolumeClaim-uid"),
+    assert _plan(DELETE, BOUND).deletes == (
+        Ref(CLAIM, BOUND["metadata"]["name"], "PersistentVolumeClaim-uid"),
     )
 
 
@@ -132,15 +104,9 @@ def test_the_status_says_what_is_waited_for() -> None:
     ready, deleting = status.conditions
     assert (deleting.type, deleting.status, deleting.last_transition_time) == ("Deleting", "True", NOW)
     assert (ready.type, ready.status, ready.reason) == ("Ready", "False", "Deleting")
-    assert CLASS["metadata"]["name"] in ready.message
-    assert NODES["metadata"]["name"] in ready.message
+    for one in (CLASS, NODES):
+        assert one["metadata"]["name"] in ready.message
     assert status.observed_generation == 3
-
-
-TIERS = [
-    {"name": "cpu", "phase": "Configured", "capacity": "1Gi"},
-    {"name": "lustre", "phase": "Bound", "capacity": "18000Gi"},
-]
 
 
 @table(
@@ -151,6 +117,308 @@ TIERS = [
     },
 )
 def test_tiers(policy: str, phases: list[str]) -> None:
-    status = _plan(deleted(deletionPolicy=policy, status={"tiers": TIERS}), CLASS).status
+    tiers = [
+        {"name": "cpu", "phase": "Configured", "capacity": "1Gi"},
+        {"name": "lustre", "phase": "Bound", "capacity": "18000Gi"},
+    ]
+    status = _plan(deleted(deletionPolicy=policy, status={"tiers": tiers}), CLASS).status
     assert status is not None
     assert [tier.phase for tier in status.tiers] == phases
+
+
+# For how long it is tried.
+
+NEVER = observed(NODES)
+CREATING = replace(NEVER, facts=replace(facts(), lustre=instance(state="CREATING")))
+SAID = Event(CLAIM, "claim", "ProvisioningFailed", "CREATING", last="2026-11-29T13:00:00Z")
+SAYS = replace(NEVER, claim_events=(SAID,))
+
+
+def _operation(kind: str, time: str, state: str = "Running") -> OperationStatus:
+    at = f"2026-11-29T{time}:00Z"
+    return OperationStatus(
+        kind=kind, subject="s", state=state, request_id="r", start_time=at, progress_time=at
+    )
+
+
+EXPORT = _operation("Export", "14:00")
+CREATED, DELETED = _operation("Create", "12:50", "Succeeded"), _operation("Delete", "12:30", "Failed")
+
+
+@table(
+    "operations, seen, now, given_up",
+    {
+        "half an hour is waited": ([], NEVER, "12:30:00", False),
+        "and no more": ([], NEVER, "12:30:01", True),
+        "from the last progress of an export": ([EXPORT], NEVER, "14:30:00", False),
+        "from when an instance came to be": ([CREATED], NEVER, "13:20:00", False),
+        "a deletion that is tried again is no progress": ([DELETED], NEVER, "12:31:00", True),
+        "an instance that is being made is": ([], CREATING, "14:29:00", False),
+        "but not for ever": ([], CREATING, "14:30:01", True),
+        "so is what the driver says of it": ([], SAYS, "13:29:00", False),
+        "as long as it says something": ([], SAYS, "13:31:00", True),
+    },
+)
+def test_case_7_patience(operations: list[OperationStatus], seen: Observed, now: str, given_up: bool) -> None:
+    began = {"type": "Deleting", "status": "True", "reason": "TeardownStarted", "lastTransitionTime": NOW}
+    of = deleted(status={"conditions": [began]}, **api())
+    of = with_status(of, of.status.model_copy(update={"operations": operations}))
+    assert plan(of, seen, f"2026-11-29T{now}Z").finalizer is not given_up
+
+
+def test_case_7_time_in_which_no_operator_ran_does_not_count() -> None:
+    late = _plan(DELETE, BOUND, now="2026-11-30T12:00:00Z")
+    assert (late.finalizer, _deletes(late)) == (True, [CLAIM])
+
+
+@table(
+    "of, child, left",
+    {
+        "what goes": (DELETE, live(BOUND, **GOING), f"PersistentVolumeClaim {BOUND['metadata']['name']}"),
+        "not what stays": (RETAIN, NODES, f"ComputeClass {NODES['metadata']['name']}"),
+    },
+)
+def test_case_7_what_did_not_go_is_named(of: KVCachePool, child: Object, left: str) -> None:
+    begun = with_status(of, _plan(of, CLASS).status)
+    assert _plan(begun, child, now=HALF_AN_HOUR).events == ()
+    given_up = _plan(begun, child, now=A_SECOND_LATER)
+    assert (given_up.finalizer, given_up.deletes) == (False, ())
+    (event,) = given_up.events
+    assert (event.type, event.reason) == ("Warning", "TeardownGaveUp")
+    assert f"although {left} did not go: delete by hand" in event.message
+
+
+# What becomes of an instance, its volume and its claim, at every step that they may have come to.
+
+KEEP, GO = pool(**api()), pool(**api(), deletionPolicy="Delete")
+
+
+def _leave(simulation: Simulation, looks: int = 9) -> Plan:
+    """Until nothing happens any more, or the pool is let go."""
+    simulation.delete()
+    for _ in range(looks):
+        planned = simulation.at()
+        if not planned.finalizer:
+            break
+    return planned
+
+
+def _refused(code: str) -> Operation:
+    return Operation(done=True, code=code)
+
+
+def _creating(simulation: Simulation) -> None:
+    simulation.at()
+    simulation.answer()
+    simulation.instance = made(simulation.pool, state="CREATING", address="")
+    simulation.at()
+
+
+def _failed(simulation: Simulation) -> None:
+    simulation.at()
+    simulation.answer(done=True, code="ResourceExhausted", message="full")
+    simulation.at()
+
+
+def _active(simulation: Simulation) -> None:
+    simulation.instance = made(simulation.pool)
+
+
+def _unbound(simulation: Simulation) -> None:
+    simulation.instance = made(simulation.pool)
+    simulation.at()
+
+
+def _without_claim(simulation: Simulation) -> None:
+    _unbound(simulation)
+    simulation.drop(CLAIM)
+
+
+def _bound(simulation: Simulation) -> None:
+    _unbound(simulation)
+    simulation.bind()
+
+
+def _growing(simulation: Simulation) -> None:
+    _bound(simulation)
+    simulation.edit(tiers={"lustre": {"capacity": "27000Gi"}})
+    simulation.at()
+    simulation.answer()
+    simulation.instance = made(simulation.pool, state="UPDATING")
+
+
+STEPS = {
+    "before anything was made": lambda simulation: None,
+    "after a creation failed": _failed,
+    "while the instance is being made": _creating,
+    "with an instance without a volume": _active,
+    "with a volume without a claim": _without_claim,
+    "with a claim that is not bound": _unbound,
+    "with a claim that is bound": _bound,
+    "while it grows": _growing,
+}
+
+
+@table("step", STEPS)
+def test_nothing_is_left_under_delete(step: Any) -> None:
+    simulation = Simulation(GO)
+    step(simulation)
+    planned = _leave(simulation)
+    if planned.finalizer:
+        assert simulation.verbs()[-1] == "delete"
+        assert "instance" in _waits(planned)
+        simulation.answer(done=True)
+        simulation.instance = None
+        planned = _leave(simulation)
+    assert planned == Plan(finalizer=False)
+    assert (simulation.kinds(), simulation.instance) == ([], None)
+    assert simulation.verbs().count("delete") <= 1
+
+
+@table("step", STEPS)
+def test_everything_is_left_under_retain(step: Any) -> None:
+    simulation = Simulation(KEEP)
+    step(simulation)
+    before = simulation.storage(), simulation.verbs()
+    assert not _leave(simulation).finalizer
+    assert (simulation.storage(), simulation.verbs()) == before
+
+
+@table(
+    "step, reasons",
+    {
+        "with a volume its data is found again": (_bound, []),
+        "without one there is an Event": (_active, ["InstanceKept"]),
+        "where none was made there is nothing to say": (_failed, []),
+    },
+)
+def test_an_instance_that_is_retained(step: Any, reasons: list[str]) -> None:
+    simulation = Simulation(KEEP)
+    step(simulation)
+    assert [event.reason for event in _leave(simulation).events] == reasons
+
+
+@table(
+    "answer, now, waits",
+    {
+        "that is under way is waited for": (Operation(), "12:05:00", True),
+        "whose request was lost may yet be carried out": (None, "12:00:59", True),
+        "whose request was lost is not waited for long": (None, "12:01:01", False),
+        "without an answer may yet be carried out": (_refused("DeadlineExceeded"), "12:01:30", True),
+        "without an answer is not waited for long": (_refused("DeadlineExceeded"), "12:02:01", False),
+        "that was refused is not waited for": (_refused("ResourceExhausted"), "12:01:30", False),
+    },
+)
+def test_a_creation(answer: Operation | None, now: str, waits: bool) -> None:
+    simulation = Simulation(GO)
+    simulation.at()
+    simulation.lose()
+    if answer:
+        simulation.answers[simulation.calls[-1].request] = answer
+        simulation.at("2026-11-29T12:01:00Z")
+    _leave(simulation, looks=1)
+    planned = simulation.at(f"2026-11-29T{now}Z")
+    assert ("the creation of instance" in _waits(planned)) is waits
+
+
+def test_a_creation_that_the_status_does_not_name_yet_is_waited_for() -> None:
+    simulation = Simulation(GO)
+    simulation.answers["some-request"] = Operation()
+    assert _leave(simulation).finalizer
+
+
+def test_what_the_status_says_of_the_instance_outlives_the_spec() -> None:
+    """The API server may have come to refuse a spec, whose pool is deleted all the same."""
+    simulation = in_use(GO)
+    simulation.pool = simulation.pool.model_copy(
+        update={"spec": pool(tiers={"lustre": None}, deletionPolicy="Delete").spec}
+    )
+    _leave(simulation)
+    assert simulation.verbs() == ["delete"]
+
+
+@table("changes", {"described by the Lustre API": existing(), "given by hand": by_hand()})
+def test_an_existing_instance_stays_and_only_the_objects_go(changes: dict[str, Any]) -> None:
+    simulation = in_use(pool(**changes, deletionPolicy="Delete"), instance().instance)
+    _leave(simulation, looks=1)
+    first, second = simulation.at(), simulation.at()
+    assert first.applies == (), "its volume never gets another reclaim policy"
+    assert (_deletes(first), _deletes(second)) == ([CLAIM], [VOLUME])
+    assert _deletes(simulation.at()) == ["ComputeClass"]
+    assert simulation.at() == Plan(finalizer=False)
+    assert simulation.calls == []
+
+
+def test_an_instance_that_is_another_s_by_its_labels_stays_and_there_is_an_event() -> None:
+    simulation = in_use(GO)
+    simulation.instance = made(GO, labels={"kvtier-pool": "other"})
+    planned = _leave(simulation)
+    assert (planned.finalizer, simulation.calls, simulation.kinds()) == (False, [], [])
+    (event,) = planned.events
+    assert (event.type, event.reason) == ("Warning", "DataKept")
+    assert "not this pool's by its labels" in event.message
+
+
+def test_a_deletion_that_is_refused_is_reported_and_tried_again() -> None:
+    simulation = in_use(GO)
+    _leave(simulation, looks=3)
+    simulation.answer(done=True, code="PermissionDenied", message="no")
+    assert "PermissionDenied: no; grant roles/lustre.admin" in _waits(simulation.at())
+    simulation.at("2026-11-29T12:05:00Z")
+    assert simulation.verbs() == ["delete", "delete"]
+
+
+def test_an_instance_that_cannot_be_asked_about_is_named_when_the_pool_is_let_go() -> None:
+    simulation = in_use(GO)
+    simulation.error = UNSEEN.error
+    assert "give kvtier credentials" in _waits(_leave(simulation))
+    planned = simulation.at(A_SECOND_LATER)
+    assert not planned.finalizer
+    (event,) = planned.events
+    assert (event.type, event.reason) == ("Warning", "TeardownGaveUp")
+    for left in (f"instance {made(GO).name}", VOLUME):
+        assert left in event.message
+
+
+# The last export.
+
+
+@pytest.fixture
+def exporting() -> Simulation:
+    """Engines are gone, and the export is asked for."""
+    simulation = in_use(GO)
+    simulation.edit(tiers={"cloudStorage": {"uri": "gs://bucket/cache/", "importOnCreate": False}})
+    simulation.at()
+    _leave(simulation, looks=2)
+    return simulation
+
+
+def test_case_2_data_is_exported_before_anything_of_it_goes(exporting: Simulation) -> None:
+    assert exporting.verbs() == ["export"]
+    exporting.answer()
+    planned = exporting.at()
+    assert (planned.finalizer, planned.applies, planned.deletes) == (True, (), ())
+    assert "the export to gs://bucket/cache/" in _waits(planned)
+    exporting.answer(done=True)
+    exporting.at()
+    assert exporting.storage() == [VOLUME]
+    _leave(exporting)
+    assert exporting.verbs() == ["export", "delete"]
+    assert exporting.operation("Export").state == "Succeeded", "remembered until all has gone"
+
+
+def test_case_2_all_data_is_kept_when_the_export_fails(exporting: Simulation) -> None:
+    for minute in ("01", "11", "21"):
+        exporting.at(f"2026-11-29T12:{minute}:00Z")
+        exporting.answer(done=True, code="InvalidArgument", message="no such bucket")
+        planned = exporting.at(f"2026-11-29T12:{minute}:30Z")
+    assert exporting.verbs() == ["export"] * 3
+    assert _deletes(planned) == ["ComputeClass"], "what is cluster-wide goes all the same"
+    planned = exporting.at("2026-11-29T12:22:00Z")
+    assert (planned.finalizer, planned.applies, planned.deletes) == (False, (), ())
+    (event,) = planned.events
+    assert (event.type, event.reason) == ("Warning", "DataKept")
+    names = [exporting.only(kind)["metadata"]["name"] for kind in (CLAIM, VOLUME)]
+    for kept in ("no such bucket", *names, made(GO).name):
+        assert kept in event.message
+    assert exporting.storage() == [VOLUME, CLAIM]

@@ -1,19 +1,80 @@
-"""Operations of the Lustre API, followed from request to end, whatever gets lost on the way."""
+"""Operations of the Lustre API, followed from request to end, whatever fails or gets lost on the way."""
 
 import uuid
 from dataclasses import replace
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
+from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus
 from kvtier.facts.model import Counters, LustreFacts, Operation
 from kvtier.facts.operations import Kind, operations_of
-from kvtier.plan.lustre.operations import POLL_SECONDS, Followed, follow
-from unit.builders import NOW
-from unit.plan.lustre.following import INSTANCE, LATER, NAME, NEXT, NIGHT, Process
+from kvtier.pace import DEFAULT
+from kvtier.plan.lustre.operations import UNANSWERED, DesiredOperation, Followed, follow, retry_after
+from kvtier.plan.model import Call
+from unit.builders import NOW, pool, with_status
 from unit.tables import table
 
-MINUTE = "2026-11-29T12:01:00Z"
+INSTANCE = "projects/p/locations/us-central1-a/instances/i"
+NAME = "projects/p/locations/us-central1-a/operations/op"
+NIGHT = DesiredOperation("Export", "2026-11-29T03:00:00Z", INSTANCE, {"uri": "gs://bucket/", "path": "/a/"})
+NEXT = replace(NIGHT, subject="2026-11-30T03:00:00Z")
+FAILED = OperationStatus(kind="Export", subject=NIGHT.subject, state="Failed", request_id="r", start_time=NOW)
+MINUTE, LATER = "2026-11-29T12:01:00Z", "2026-11-29T13:00:00Z"
+REFUSALS = (
+    "Aborted",
+    "AlreadyExists",
+    "FailedPrecondition",
+    "InvalidArgument",
+    "PermissionDenied",
+    "ResourceExhausted",
+)
+
+
+class Process:
+    """What one process knows of the API's answers; the pool's status is what the next one starts from."""
+
+    def __init__(self, of: KVCachePool | None = None) -> None:
+        self.pool = of or pool()
+        self.answers: dict[str, Operation] = {}
+        self.found = Followed()
+
+    def at(self, now: str = NOW, desired: DesiredOperation | None = NIGHT, kind: Kind = "Export") -> Followed:
+        """Follow, and write the status."""
+        self.found = self.dying(now, desired, kind)
+        self.pool = with_status(self.pool, PoolStatus(operations=list(self.found.operations)))
+        return self.found
+
+    def dying(
+        self, now: str = NOW, desired: DesiredOperation | None = NIGHT, kind: Kind = "Export"
+    ) -> Followed:
+        """Follow, and die before the status is written."""
+        known = operations_of(self.pool, LustreFacts(operations=dict(self.answers)), now)
+        return follow(known, kind, desired)
+
+    def asks(self, now: str = NOW, desired: DesiredOperation = NIGHT) -> Call:
+        """Follow, and make the request that is due."""
+        call = self.at(now, desired).call
+        assert call is not None, "nothing is asked for"
+        return call
+
+    def answer(self, name: str = NAME, **fields: Any) -> None:
+        """What the API says of the last request."""
+        self.answers[self.status.request_id] = Operation(name, **fields)
+
+    def refuse(self, code: str, message: str = "no") -> None:
+        """The last request has started no operation."""
+        self.answer("", done=True, code=code, message=message)
+
+    @property
+    def status(self) -> OperationStatus:
+        return self.pool.status.operations[0]
+
+    @property
+    def attempt(self) -> tuple[str, str, int]:
+        return self.status.subject, self.status.state, self.status.attempt
 
 
 @pytest.fixture
@@ -21,32 +82,45 @@ def process() -> Process:
     return Process()
 
 
-def test_nothing_is_done_without_a_wish(process: Process) -> None:
-    assert process.at(wish=None) == Followed()
+@pytest.fixture
+def running(process: Process) -> Process:
+    """The API has taken the request."""
+    process.at()
+    process.answer()
+    process.at(MINUTE)
+    return process
 
 
-def test_a_wish_is_asked_for(process: Process) -> None:
-    found = process.at()
-    assert found.call is not None
-    assert (found.call.verb, found.call.instance, found.call.body) == ("export", INSTANCE, NIGHT.body)
-    assert str(uuid.UUID(found.call.request)) == process.status.request_id
-    assert (process.status.state, process.status.attempt, process.status.name) == ("Running", 1, None)
+def failed(**changes: Any) -> Process:
+    """A process that finds this failure in the status."""
+    found = {"progress_time": NOW, "code": "Internal", **changes}
+    return Process(with_status(pool(), PoolStatus(operations=[FAILED.model_copy(update=found)])))
+
+
+def test_nothing_is_done_that_is_not_desired(process: Process) -> None:
+    assert process.at(desired=None) == Followed()
+
+
+def test_what_is_desired_is_asked_for(process: Process) -> None:
+    call = process.asks()
+    assert (call.verb, call.instance, call.body) == ("export", INSTANCE, NIGHT.body)
+    assert str(uuid.UUID(call.request)) == process.status.request_id
+    assert (process.attempt, process.status.name) == ((NIGHT.subject, "Running", 1), None)
     assert (process.status.start_time, process.status.progress_time) == (NOW, NOW)
-    assert found.again == POLL_SECONDS
+    assert process.found.again == DEFAULT.moving
 
 
 @pytest.mark.parametrize("kind", ["Create", "Update", "Import", "Export", "Delete"])
 def test_every_kind_has_its_verb(kind: Kind) -> None:
-    found = Process().at(wish=replace(NIGHT, kind=kind), kind=kind)
+    found = Process().at(desired=replace(NIGHT, kind=kind), kind=kind)
     assert [call.verb for call in found.calls] == [kind.lower()]
 
 
 def test_kinds_do_not_get_in_each_others_way(process: Process) -> None:
-    process.at()
-    seen = operations_of(process.pool, LustreFacts(), NOW)
-    found = follow(seen, "Import", replace(NIGHT, kind="Import"))
+    first = process.asks()
+    found = process.dying(desired=replace(NIGHT, kind="Import"), kind="Import")
     assert found.call is not None
-    assert found.call.request != process.status.request_id
+    assert found.call.request != first.request
 
 
 @table(
@@ -71,16 +145,14 @@ def test_kinds_do_not_get_in_each_others_way(process: Process) -> None:
 def test_how_it_stands(process: Process, fields: dict[str, Any], state: str, code: str | None) -> None:
     process.at()
     process.answer(**fields)
-    found = process.at(MINUTE)
+    assert process.at(MINUTE).call is None
     assert (process.status.state, process.status.code, process.status.name) == (state, code, NAME)
-    assert found.call is None
 
 
-def test_counters_are_told(process: Process) -> None:
-    process.at()
-    process.answer(counters=Counters(9, 4, 3, 2, 900, 400, 300, 200))
-    process.at(MINUTE)
-    copied = process.status.transfer
+def test_counters_are_reported(running: Process) -> None:
+    running.answer(counters=Counters(9, 4, 3, 2, 900, 400, 300, 200))
+    running.at(LATER)
+    copied = running.status.transfer
     assert copied is not None
     assert (copied.objects_found, copied.objects_copied, copied.objects_skipped) == (9, 4, 3)
     assert (copied.objects_failed, copied.bytes_found, copied.bytes_copied) == (2, 900, 400)
@@ -88,15 +160,14 @@ def test_counters_are_told(process: Process) -> None:
 
 def test_the_time_of_progress_moves_only_with_progress(process: Process) -> None:
     process.at()
-    process.answer(counters=Counters(found=3, copied=1))
-    process.at(MINUTE)
-    assert process.status.progress_time == MINUTE
-    process.at("2026-11-29T12:02:00Z")
-    assert process.status.progress_time == MINUTE
-    process.answer(counters=Counters(found=3, copied=2))
-    process.at("2026-11-29T12:03:00Z")
-    assert process.status.progress_time == "2026-11-29T12:03:00Z"
-    assert process.status.start_time == NOW
+    for copied, now, progress in (
+        (1, MINUTE, MINUTE),
+        (1, "2026-11-29T12:02:00Z", MINUTE),
+        (2, "2026-11-29T12:03:00Z", "2026-11-29T12:03:00Z"),
+    ):
+        process.answer(counters=Counters(found=3, copied=copied))
+        process.at(now)
+        assert (process.status.progress_time, process.status.start_time) == (progress, NOW)
 
 
 @table(
@@ -114,78 +185,236 @@ def test_a_second_look_changes_nothing(process: Process, answer: Operation) -> N
     process.answers[process.status.request_id] = answer
     process.at("2026-11-29T12:00:10Z")
     before = process.status
-    found = process.at("2026-11-29T12:00:20Z")
+    assert process.at("2026-11-29T12:00:20Z").call is None
     assert process.status == before
-    assert found.call is None
 
 
-def test_what_is_done_is_not_done_again(process: Process) -> None:
-    process.at()
-    process.answer(done=True)
-    assert process.at(MINUTE).again is None
-    process.answers.clear()
-    found = process.at("2027-11-29T12:00:00Z")
-    assert (found.call, found.again) == (None, None)
-    assert process.status.state == "Succeeded"
+@table(
+    "late",
+    {"when the API has forgotten it": None, "when an older answer comes late": Operation(NAME)},
+)
+def test_what_is_done_is_not_done_again(running: Process, late: Operation | None) -> None:
+    running.answer(done=True)
+    assert running.at(MINUTE).again is None
+    running.answers = {running.status.request_id: late} if late else {}
+    found = running.at("2027-11-29T12:00:00Z")
+    assert (found.call, found.again, running.status.state) == (None, None, "Succeeded")
 
 
-def test_an_answer_that_comes_late_does_not_reopen_what_is_over(process: Process) -> None:
-    process.at()
-    process.answer(done=True)
-    process.at(MINUTE)
-    process.answer()
-    process.at(LATER)
-    assert process.status.state == "Succeeded"
+@table("code, state", {"to its success": ("", "Succeeded"), "to its failure": ("Internal", "Failed")})
+def test_what_is_not_desired_any_more_is_followed_to_its_end(running: Process, code: str, state: str) -> None:
+    found = running.at(MINUTE, desired=None)
+    assert (running.status.state, found.again, found.call) == ("Running", DEFAULT.moving, None)
+    running.answer(done=True, code=code)
+    for now in (LATER, "2026-11-29T15:00:00Z"):
+        found = running.at(now, desired=None)
+        assert (running.status.state, found.again, found.call) == (state, None, None)
 
 
-def test_what_nobody_wishes_for_any_more_is_followed_to_its_end(process: Process) -> None:
-    process.at()
-    process.answer()
-    found = process.at(MINUTE, wish=None)
-    assert (process.status.state, found.again, found.call) == ("Running", POLL_SECONDS, None)
-    process.answer(done=True)
-    found = process.at(LATER, wish=None)
-    assert (process.status.state, found.again) == ("Succeeded", None)
+def test_the_next_one_waits_for_the_one_that_runs(running: Process) -> None:
+    assert running.at(MINUTE, NEXT).call is None
+    assert running.status.subject == NIGHT.subject
+    running.answer(done=True)
+    running.asks(LATER, NEXT)
+    assert running.attempt == (NEXT.subject, "Running", 1)
+    assert (running.status.name, running.status.transfer) == (None, None)
 
 
-def test_a_failure_that_nobody_wishes_to_mend_is_only_reported(process: Process) -> None:
-    process.at()
-    process.answer(done=True, code="Internal")
-    process.at(MINUTE, wish=None)
-    found = process.at(LATER, wish=None)
-    assert (process.status.state, found.call, found.again) == ("Failed", None, None)
+def test_the_next_one_does_not_wait_for_the_retry_of_another_and_counts_its_own_attempts() -> None:
+    process = failed(attempt=7)
+    process.asks("2026-11-29T12:00:01Z", NEXT)
+    assert (process.attempt, process.status.code) == ((NEXT.subject, "Running", 1), None)
 
 
-def test_a_new_wish_waits_for_the_one_that_runs(process: Process) -> None:
-    process.at()
-    process.answer()
-    assert process.at(MINUTE, NEXT).call is None
-    assert process.status.subject == NIGHT.subject
-    process.answer(done=True)
-    found = process.at(LATER, NEXT)
-    assert found.call is not None
-    assert (process.status.subject, process.status.state, process.status.attempt) == (
-        NEXT.subject,
-        "Running",
-        1,
-    )
-    assert (process.status.name, process.status.transfer) == (None, None)
-
-
-def test_a_new_wish_does_not_wait_for_the_retry_of_another(process: Process) -> None:
-    process.at()
-    process.answer(done=True, code="Internal")
-    found = process.at("2026-11-29T12:00:01Z", NEXT)
-    assert found.call is not None
-    assert (process.status.subject, process.status.attempt, process.status.code) == (NEXT.subject, 1, None)
-
-
-def test_the_wish_before_last_is_another_request(process: Process) -> None:
-    requests = []
-    for wish in (NIGHT, NEXT, NIGHT):
-        found = process.at(wish=wish)
-        assert found.call is not None, "an old answer was taken for a new one"
-        requests.append(found.call.request)
+def test_one_that_comes_back_after_another_is_another_request(process: Process) -> None:
+    requests = set()
+    for desired in (NIGHT, NEXT, NIGHT):
+        requests.add(process.asks(desired=desired).request)
         process.answer(done=True)
-        process.at(wish=wish)
-    assert len(set(requests)) == 3
+        process.at(desired=desired)
+    assert len(requests) == 3
+
+
+def test_a_pool_of_the_same_name_makes_requests_of_its_own(process: Process) -> None:
+    other = Process(pool(metadata={"uid": "another"}))
+    assert process.asks().request != other.asks().request
+
+
+# Failures, and when they are tried again.
+
+
+def test_a_refusal_is_a_failure_without_a_name(process: Process) -> None:
+    process.at()
+    process.refuse("ResourceExhausted", "the zone is full")
+    found = process.at("2026-11-29T12:00:05Z")
+    assert (process.status.state, process.status.code) == ("Failed", "ResourceExhausted")
+    assert (process.status.message, process.status.name) == ("the zone is full", None)
+    assert (found.call, found.again) == (None, 60.0)
+
+
+@table(
+    "attempt, code, wait",
+    {
+        "the first time after a minute": (1, "Internal", 60.0),
+        "the second time after two": (2, "Internal", 120.0),
+        "the fifth time after a quarter of an hour": (5, "ResourceExhausted", 960.0),
+        "then every half hour": (6, "Internal", 1800.0),
+        "for ever": (10_000, "Internal", 1800.0),
+        "a busy instance is asked every minute": (9, "Aborted", 60.0),
+        "so is one that is not ready": (9, "FailedPrecondition", 60.0),
+        "an attempt that nobody counted is a first one": (0, "Internal", 30.0),
+    },
+)
+def test_back_off(attempt: int, code: str, wait: float) -> None:
+    one = FAILED.model_copy(update={"attempt": attempt, "code": code, "progress_time": NOW})
+    assert retry_after(one, NOW, DEFAULT) == wait
+
+
+@table(
+    "noted, wait",
+    {
+        "from the failure on": ({"start_time": "2026-11-29T01:00:00Z"}, 60.0),
+        "from the request on, if the failure has no time": (
+            {"progress_time": None, "start_time": "2026-11-29T11:59:30Z"},
+            30.0,
+        ),
+        "for a clock that was a little ahead": ({"progress_time": "2026-11-29T12:00:30Z"}, 90.0),
+        "not for one that was years ahead": ({"progress_time": "2031-01-01T00:00:00Z"}, None),
+        "not for a time that cannot be read": ({"progress_time": "soon"}, None),
+        "not for a time that does not exist": ({"progress_time": "2026-13-45T99:00:00Z"}, None),
+    },
+)
+def test_it_is_waited(noted: dict[str, Any], wait: float | None) -> None:
+    found = failed(**noted).at()
+    assert (found.again if found.call is None else None) == wait
+
+
+def test_it_is_tried_again_when_the_wait_is_over() -> None:
+    process = failed(name=NAME, message="no", attempt=3)
+    assert process.at("2026-11-29T12:03:59Z").again == 1.0
+    process.asks("2026-11-29T12:04:00Z")
+    assert process.attempt == (NIGHT.subject, "Running", 4)
+    assert process.status.start_time == "2026-11-29T12:04:00Z"
+    assert (process.status.name, process.status.code, process.status.message) == (None, None, None)
+
+
+@given(st.integers(-5, 10**6), st.text(max_size=30), st.sampled_from(["Internal", "Aborted", "", "Odd"]))
+def test_whatever_the_status_says_there_is_a_next_step(attempt: int, time: str, code: str) -> None:
+    found = failed(attempt=attempt, progress_time=time, code=code).at()
+    assert found.call is not None or (found.again is not None and 0 < found.again <= 1800.0)
+
+
+@table(
+    "name, code, same",
+    {
+        **{f"{code} refuses the request": ("", code, False) for code in REFUSALS},
+        **{f"after {code} it may have been carried out": ("", code, True) for code in UNANSWERED},
+        "the operation itself ran into a deadline": (NAME, "DeadlineExceeded", False),
+        "the API has forgotten the operation": (NAME, "NotFound", False),
+    },
+)
+def test_only_a_request_that_may_have_been_carried_out_is_repeated_as_it_was(
+    process: Process, name: str, code: str, same: bool
+) -> None:
+    first = process.asks()
+    process.answer(name, done=True, code=code, message="no")
+    assert process.at().again == 60.0
+    assert process.attempt == (NIGHT.subject, "Failed", 1)
+    again = process.asks(LATER)
+    assert process.attempt == (NIGHT.subject, "Running", 2)
+    assert (again == first) is same
+
+
+def test_an_answer_that_came_after_all_is_taken(process: Process) -> None:
+    process.at()
+    process.refuse("DeadlineExceeded")
+    process.at()
+    process.answer()
+    assert process.at(LATER).call is None
+    assert (process.status.state, process.status.name) == ("Running", NAME)
+
+
+@table(
+    "message, problems, reported",
+    {
+        "what the API says": ("no", (), "no"),
+        "what it says about objects": (
+            "",
+            ("gs://a: denied", "gs://b: denied"),
+            "gs://a: denied; gs://b: denied",
+        ),
+        "both": ("some failed", ("gs://a: denied",), "some failed; gs://a: denied"),
+        "nothing": ("", (), None),
+        "no more than the status takes": ("x" * 990, ("y" * 5000,), "x" * 990 + "; " + "y" * 8),
+        "a message of letters of any kind": ("ä\n😀" * 2000, (), ("ä\n😀" * 2000)[:1000]),
+    },
+)
+def test_messages(process: Process, message: str, problems: tuple[str, ...], reported: str | None) -> None:
+    process.at()
+    process.answer(done=True, code="Internal", message=message, problems=problems)
+    process.at()
+    assert process.status.message == reported
+    OperationStatus.model_validate(process.status.model_dump(by_alias=True))
+
+
+# Requests and answers that get lost: nothing is asked for twice, nothing is forgotten.
+
+
+def test_a_process_that_dies_before_the_status_is_written_repeats_its_request(process: Process) -> None:
+    assert process.dying().call == process.asks(MINUTE)
+
+
+def test_the_same_holds_for_the_next_one(running: Process) -> None:
+    running.answer(done=True)
+    running.at(MINUTE)
+    running.answers.clear()
+    assert running.dying(desired=NEXT).call == running.asks(LATER, NEXT)
+
+
+def test_and_for_a_retry() -> None:
+    process = failed(code="ResourceExhausted")
+    assert process.dying(LATER).call == process.asks("2026-11-29T13:00:30Z")
+
+
+def test_a_request_whose_status_was_not_written_is_found_again(process: Process) -> None:
+    lost = process.dying().call
+    assert lost is not None
+    process.answers[lost.request] = Operation(NAME)
+    found = process.at(MINUTE)
+    assert (found.call, found.again) == (None, DEFAULT.moving)
+    assert (process.status.name, process.status.request_id) == (NAME, lost.request)
+
+
+def test_a_request_that_no_answer_came_to_is_repeated_after_a_restart(process: Process) -> None:
+    assert process.asks() == process.asks(LATER)
+    assert (process.status.attempt, process.found.again) == (1, DEFAULT.moving)
+
+
+def test_a_request_under_way_is_not_repeated(process: Process) -> None:
+    process.at()
+    process.answer("")
+    found = process.at(MINUTE)
+    assert (found.call, found.again, process.status.state) == (None, DEFAULT.moving, "Running")
+
+
+def test_an_operation_with_a_name_is_followed_and_not_repeated_after_a_restart(running: Process) -> None:
+    running.answers.clear()
+    before = running.status
+    found = running.at(LATER)
+    assert (found.call, found.again, running.status) == (None, DEFAULT.moving, before)
+    running.answer("")
+    running.at(LATER)
+    assert running.status.name == NAME, "an answer without the name does not lose it"
+    running.answer(done=True)
+    running.at(LATER)
+    assert running.status.state == "Succeeded"
+
+
+def test_a_lost_request_that_is_not_desired_any_more_is_forgotten(process: Process) -> None:
+    process.at()
+    assert process.at(LATER, desired=None) == Followed()
+
+
+def test_a_lost_request_does_not_hold_up_the_next_one(process: Process) -> None:
+    assert process.asks().request != process.asks(LATER, NEXT).request
+    assert process.attempt == (NEXT.subject, "Running", 1)

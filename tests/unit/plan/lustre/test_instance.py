@@ -1,0 +1,234 @@
+"""An instance: the requests that make and change it, read by Google's client, whose it is, what its state means."""
+
+import json
+from typing import Any
+
+import pytest
+from google.cloud import lustre_v1
+
+from kvtier.api.v1alpha1 import KVCachePool, LustreTier
+from kvtier.plan.lustre.instance import (
+    create_body,
+    growth_body,
+    label_value,
+    mismatch,
+    ours,
+    problem,
+    settings_body,
+    verdict,
+)
+from unit.builders import NETWORK, pool
+from unit.instances import CLUSTER, KEY, POLICY, api, dynamic
+from unit.simulation import GIB, made
+from unit.tables import table
+
+ACCESS = {
+    "defaultSquash": "RootSquash",
+    "squashUID": 1000,
+    "squashGID": 2000,
+    "exceptions": [{"name": "admins", "addressRanges": ["10.0.0.0/24", "10.1.0.1"]}],
+}
+WINDOW = {"day": "Sunday", "hour": 3}
+PLAIN, KEYED, DYNAMIC = pool(**api()), pool(**api(kmsKey=KEY)), pool(**dynamic())
+SETTLED = pool(**api(accessRules=ACCESS, maintenanceWindow=WINDOW))
+MOVED = pool(**api(accessRules=ACCESS, maintenanceWindow=WINDOW | {"hour": 4}))
+
+
+def _spec(of: KVCachePool) -> LustreTier:
+    assert of.spec.tiers.lustre is not None
+    return of.spec.tiers.lustre
+
+
+def _read(body: dict[str, Any]) -> Any:
+    """Raises for a field or a value that the API does not know."""
+    return lustre_v1.Instance.from_json(json.dumps(body), ignore_unknown_fields=False)
+
+
+def test_an_instance_as_small_as_can_be() -> None:
+    body = create_body(PLAIN, _spec(PLAIN))
+    found = _read(body)
+    assert (found.capacity_gib, found.per_unit_storage_throughput) == (18000, 1000)
+    assert (found.network, found.filesystem) == (NETWORK, "kvnen3bu")
+    assert found.description == "KV cache of team-a/chat, made by kvtier"
+    assert dict(found.labels) | {"kvtier-cluster": ""} == {
+        "kvtier-pool": "chat",
+        "kvtier-pool-namespace": "team-a",
+        "kvtier-cluster": "",
+    }
+    left_out = {"kmsKey", "placementPolicy", "accessRulesOptions", "maintenancePolicy", "dynamicTierOptions"}
+    assert not left_out & set(body)
+
+
+def test_an_instance_with_everything() -> None:
+    settings = {"accessRules": ACCESS, "maintenanceWindow": WINDOW}
+    of = pool(**api(kmsKey=KEY, placementPolicy=POLICY, filesystem="mine", **settings))
+    found = _read(create_body(of, _spec(of)))
+    assert (found.kms_key, found.placement_policy, found.filesystem) == (KEY, POLICY, "mine")
+    squash = lustre_v1.AccessRulesOptions.SquashMode
+    access = found.access_rules_options
+    assert access.default_squash_mode == squash.ROOT_SQUASH
+    assert (access.default_squash_uid, access.default_squash_gid) == (1000, 2000)
+    (rule,) = access.access_rules
+    assert (rule.name, list(rule.ip_address_ranges)) == ("admins", ["10.0.0.0/24", "10.1.0.1"])
+    assert rule.squash_mode == squash.NO_SQUASH
+    (window,) = found.maintenance_policy.weekly_maintenance_windows
+    assert (window.day_of_week, window.start_time.hours) == (7, 3)
+
+
+def test_an_instance_of_the_dynamic_tier_has_no_throughput() -> None:
+    found = _read(create_body(DYNAMIC, _spec(DYNAMIC)))
+    assert found.dynamic_tier_options.mode == lustre_v1.DynamicTierOptions.Mode.DEFAULT_CACHE
+    assert (found.capacity_gib, found.per_unit_storage_throughput) == (472000, 0)
+
+
+def test_a_growth_is_the_capacity_alone() -> None:
+    assert growth_body(27000 * GIB) == {"capacityGib": "27000"}
+    assert _read(growth_body(27000 * GIB)).capacity_gib == 27000
+
+
+@table(
+    "before, after, fields",
+    {
+        "nothing": (SETTLED, SETTLED, set()),
+        "nothing, where nothing was ever set": (PLAIN, PLAIN, set()),
+        "nothing but the capacity": (PLAIN, pool(**api(capacity="27000Gi")), set()),
+        "who may act as root": (PLAIN, pool(**api(accessRules=ACCESS)), {"accessRulesOptions"}),
+        "that nobody may": (
+            PLAIN,
+            pool(**api(accessRules={"defaultSquash": "NoSquash"})),
+            {"accessRulesOptions"},
+        ),
+        "when it is maintained": (SETTLED, MOVED, {"maintenancePolicy"}),
+        "what is not set any more": (SETTLED, PLAIN, {"accessRulesOptions", "maintenancePolicy"}),
+    },
+)
+def test_what_the_spec_says_otherwise_is_changed(
+    before: KVCachePool, after: KVCachePool, fields: set[str]
+) -> None:
+    body = settings_body(after, _spec(after), made(before))
+    assert set(body) == (fields | {"labels"} if fields else set())
+    _read(body)
+    changed = made(before, labels=body.get("labels", made(before).labels))
+    assert settings_body(after, _spec(after), changed) == {}, "once is enough"
+
+
+def test_labels_of_others_stay() -> None:
+    labels = {**made(PLAIN).labels, "storage_gke_io_managed-by": "lustre_csi_storage_gke_io"}
+    body = settings_body(SETTLED, _spec(SETTLED), made(PLAIN, labels=labels))
+    assert body["labels"]["storage_gke_io_managed-by"] == "lustre_csi_storage_gke_io"
+    assert body["labels"]["kvtier-pool"] == "chat"
+
+
+def test_settings_that_are_no_longer_set_are_put_back() -> None:
+    body = settings_body(PLAIN, _spec(PLAIN), made(SETTLED))
+    assert body["accessRulesOptions"] == {"defaultSquashMode": "NO_SQUASH"}
+    assert body["maintenancePolicy"] == {}
+
+
+@pytest.mark.parametrize("text", ["chat", "a" * 63, "a_b-c", "kv.cache", "Chat", "a" * 64, ""])
+def test_labels_are_what_google_takes(text: str) -> None:
+    value = label_value(text)
+    assert len(value) <= 63
+    assert not set(value) - set("abcdefghijklmnopqrstuvwxyz0123456789_-")
+
+
+ELSEWHERE = CLUSTER | {"location": "us-east1"}
+
+
+@table(
+    "changes, mine",
+    {
+        "the same pool": ({}, True),
+        "another name": ({"metadata": {"name": "other"}}, False),
+        "another namespace": ({"metadata": {"namespace": "team-b"}}, False),
+        "a namesake in another cluster of the project": ({"cluster": CLUSTER | {"name": "staging"}}, False),
+        "a namesake in a cluster elsewhere": ({"cluster": ELSEWHERE}, False),
+    },
+)
+def test_whose_an_instance_is(changes: dict[str, Any], mine: bool) -> None:
+    assert ours(pool(**{**api(), **changes}), made(PLAIN)) is mine
+
+
+def test_an_instance_without_labels_is_nobody_s() -> None:
+    assert not ours(PLAIN, made(PLAIN, labels={}))
+
+
+@table(
+    "of, changes",
+    {
+        "as it was made": (PLAIN, {}),
+        "in the Dynamic tier": (DYNAMIC, {}),
+        "grown by others": (PLAIN, {"gib": 27_000}),
+        "with a version of the key": (KEYED, {"kms_key": f"{KEY}/cryptoKeyVersions/3"}),
+        "with the project given by its number": (PLAIN, {"network": "projects/42/global/networks/default"}),
+        "with the network in a longer form": (
+            PLAIN,
+            {"network": "https://compute/v1/projects/my-project/global/networks/default"},
+        ),
+    },
+)
+def test_taken_over(of: KVCachePool, changes: dict[str, Any]) -> None:
+    assert mismatch(of, _spec(of), made(of, **changes)) is None
+
+
+@table(
+    "of, changes, words",
+    {
+        "another file system": (PLAIN, {"filesystem": "other"}, "filesystem is other, not kvnen3bu"),
+        "another network": (
+            PLAIN,
+            {"network": "projects/my-project/global/networks/other"},
+            "network is projects/my-project/global/networks/other",
+        ),
+        "the network of another project": (
+            PLAIN,
+            {"network": "projects/your-project/global/networks/default"},
+            "network is projects/your-project",
+        ),
+        "no network": (PLAIN, {"network": ""}, "network is "),
+        "another performance tier": (PLAIN, {"throughput": 500}, "throughputPerTiB is 500, not 1000"),
+        "the Dynamic tier instead": (PLAIN, {"throughput": 0}, "is the Dynamic tier, not 1000"),
+        "no Dynamic tier": (DYNAMIC, {"throughput": 250}, "is 250, not the Dynamic tier"),
+        "no key": (KEYED, {"kms_key": ""}, f"kmsKey is none, not {KEY}"),
+        "a key": (PLAIN, {"kms_key": KEY}, f"kmsKey is {KEY}, not none"),
+    },
+)
+def test_another_one_is_left_alone(of: KVCachePool, changes: dict[str, Any], words: str) -> None:
+    found = mismatch(of, _spec(of), made(of, **changes))
+    assert found is not None
+    assert (found.status, found.reason) == ("False", "InstanceMismatch")
+    assert words in found.message
+
+
+def test_another_s_is_left_alone_with_the_command_that_hands_it_over() -> None:
+    found = mismatch(PLAIN, _spec(PLAIN), made(PLAIN, labels={"kvtier-pool": "chat"}, filesystem="other"))
+    assert found is not None
+    assert (found.status, found.reason) == ("False", "InstanceNotOurs")
+    assert "gcloud lustre instances update team-a-chat-691bb0d1 --project=my-project" in found.message
+    assert "--update-labels=kvtier-pool=chat,kvtier-pool-namespace=team-a,kvtier-cluster=" in found.message
+
+
+@pytest.mark.parametrize("state", ["ACTIVE", "UPDATING"])
+def test_an_instance_that_can_be_used_is_no_problem(state: str) -> None:
+    assert (verdict(made(PLAIN, state=state)), problem(made(PLAIN, state=state))) == (None, None)
+
+
+@table(
+    "state, reported, words",
+    {
+        "one that is made": ("CREATING", ("False", "Provisioning", "Provisioning"), "an hour"),
+        "one under maintenance": ("UPGRADING", ("False", "InstanceUpgrading", "Failed"), "by themselves"),
+        "one that is repaired": ("REPAIRING", ("False", "InstanceRepairing", "Failed"), "Google's support"),
+        "one that is stopped": ("STOPPED", ("False", "InstanceStopped", "Failed"), "Cloud Console"),
+        "one whose key is gone": ("SUSPENDED", ("False", "InstanceSuspended", "Failed"), "enable the key"),
+        "one that goes": ("DELETING", ("False", "InstanceDeleting", "Failed"), "delete the pool's claim"),
+        "one in a state that is too new": ("9", ("Unknown", "InstanceStateUnknown", "Failed"), "state 9"),
+    },
+)
+def test_what_a_state_means(state: str, reported: tuple[str, str, str], words: str) -> None:
+    found = problem(made(PLAIN, state=state, reason="key version destroyed"))
+    assert found is not None
+    assert found.condition.type == "StorageReady"
+    assert (found.condition.status, found.condition.reason, found.phase) == reported
+    assert words in found.condition.message
+    assert "(key version destroyed)" in found.condition.message, "the reason that Google gives"
