@@ -7,9 +7,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from kvtier.api.times import elapsed
-from kvtier.api.v1alpha1 import KVCachePool, OperationStatus
+from kvtier.api.v1alpha1 import OperationStatus
 from kvtier.facts.operations import Kind, Operations, updated
-from kvtier.pace import DEFAULT, Pace
+from kvtier.pace import Pace
 from kvtier.plan.model import Call, Part
 
 BUSY = ("Aborted", "FailedPrecondition")
@@ -59,14 +59,6 @@ class Followed:
     @property
     def operations(self) -> tuple[OperationStatus, ...]:
         return (self.status,) if self.status else ()
-
-
-POLL_SECONDS = DEFAULT.moving
-
-
-def last(pool: KVCachePool, kind: Kind) -> OperationStatus | None:
-    """The operation of a kind that the status tells of."""
-    return next((one for one in pool.status.operations if one.kind == kind), None)
 
 
 def follow(operations: Operations, kind: Kind, desired: DesiredOperation | None) -> Followed:
