@@ -3,8 +3,8 @@
 from pathlib import Path
 from typing import Any
 
-from kvtier.api.load import load
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.cli.common import load
 from kvtier.plan.offline import manifests
 from kvtier.plan.plan import plan
 from unit import builders

@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 import yaml
 
-from kvtier.api.load import load
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.cli.common import load
 from kvtier.plan.offline import rendered
 from testbed import operator_process
 from testbed.control_plane.cluster import Cluster

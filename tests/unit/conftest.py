@@ -7,7 +7,7 @@ import pytest
 from hypothesis import settings
 
 from kvtier.facts.lustre_api import LustreReader
-from kvtier.gcp import calls, container, lustre
+from kvtier.gcp import clients
 from testbed.gke.container_api import GKEApi
 from testbed.lustre.client import LustreProject
 from testbed.lustre.server import LustreAPI
@@ -33,7 +33,7 @@ def no_calls_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 def gke_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[GKEApi]:
     """The GKE API, at which the operator's client looks."""
     with GKEApi() as server:
-        monkeypatch.setenv(container.ENDPOINT_VARIABLE, server.url)
+        monkeypatch.setenv(clients.GKE_ENDPOINT, server.url)
         yield server
 
 
@@ -41,7 +41,7 @@ def gke_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iter
 def lustre_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LustreAPI]:
     """The Managed Lustre API, at which the operator's client looks."""
     with LustreAPI() as server:
-        monkeypatch.setenv(lustre.ENDPOINT_VARIABLE, server.url)
+        monkeypatch.setenv(clients.LUSTRE_ENDPOINT, server.url)
         yield server
 
 
@@ -67,4 +67,4 @@ def reader(project: LustreProject, clock: Clock) -> LustreReader:
 @pytest.fixture
 def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
     """For servers that never answer: the client notices at once."""
-    monkeypatch.setattr(calls, "SOCKET_SECONDS", 0.2)
+    monkeypatch.setattr(clients, "SOCKET_SECONDS", 0.2)

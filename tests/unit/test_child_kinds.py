@@ -10,8 +10,8 @@ import yaml
 
 from kvtier.api.conditions import false
 from kvtier.api.kinds import CHILD_KINDS, ChildKind
-from kvtier.api.load import load
 from kvtier.api.reasons import Reason
+from kvtier.cli.common import load
 from kvtier.plan.model import Failure, key
 from kvtier.plan.status import Verdicts, ready, with_failures
 from unit.builders import NOW, checks

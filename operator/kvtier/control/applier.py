@@ -1,10 +1,11 @@
-"""Writes what differs from what is wanted, and deletes what is unwanted."""
+"""Carries out a plan: the one place that writes, to the API server and to the Lustre API."""
 
+import asyncio
 import logging
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
-from kvtier.api.kinds import Key, Object, Resource
+from kvtier.api.kinds import EVENT, Key, Object, Resource
 from kvtier.api.names import (
     ANNOTATION_APPLIED,
     ANNOTATION_POOL,
@@ -13,10 +14,19 @@ from kvtier.api.names import (
     LABEL_MANAGED_BY,
     LABEL_POOL,
     LABEL_POOL_NAMESPACE,
+    derive,
 )
+from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 from kvtier.control.store import Store
+from kvtier.facts.asking import PATIENCE_SECONDS
+from kvtier.facts.lustre_api import LustreReader
+from kvtier.facts.model import Operation
+from kvtier.gcp import clients
+from kvtier.gcp.errors import GoogleError
 from kvtier.kube.client import BY_KIND, ApiError, KubeClient
-from kvtier.plan.model import Failure, Manifest, Plan, Ref
+from kvtier.plan.events import PoolEvent
+from kvtier.plan.lustre.operations import UNANSWERED
+from kvtier.plan.model import Call, Failure, Manifest, Plan, Ref
 
 logger = logging.getLogger(__name__)
 
@@ -153,3 +163,88 @@ def _is_ours(found: Object, wanted: Manifest) -> bool:
 def _failure(kind: str, name: str, error: ApiError) -> Failure:
     reason = error.reason if error.reason.isalnum() and error.reason[:1].isalpha() else "ApplyFailed"
     return Failure(kind, name, reason, error.message)
+
+
+class LustreCaller:
+    """Starts operations, each request in a task of its own, and tells the reader what has become of it.
+
+    A plan that is carried out again repeats no request: neither one under way, nor one that was answered,
+    be it by a refusal. Another attempt takes another request id.
+    """
+
+    def __init__(self, reader: LustreReader, patience: float = PATIENCE_SECONDS) -> None:
+        self._reader = reader
+        self.patience = patience
+        self._under_way: dict[str, asyncio.Task[None]] = {}
+
+    async def carry_out(self, calls: Sequence[Call]) -> bool:
+        """Whether any request was made now. Waits for their answers, but no longer than `patience` seconds."""
+        made = [self._begin(call) for call in calls if self._wanted(call)]
+        if made:
+            await asyncio.wait(made, timeout=self.patience)
+        return bool(made)
+
+    async def close(self) -> None:
+        """Give up on requests that are under way. The API may carry them out nevertheless."""
+        tasks = list(self._under_way.values())
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
+
+    def _wanted(self, call: Call) -> bool:
+        if call.request in self._under_way:
+            return False
+        known = self._reader.operation(call.instance, call.request)
+        return known is None or (not known.name and (not known.done or known.code in UNANSWERED))
+
+    def _begin(self, call: Call) -> asyncio.Task[None]:
+        self._reader.note(call.instance, call.request, Operation())
+        task = asyncio.create_task(self._make(call))
+        task.add_done_callback(lambda _: self._under_way.pop(call.request))
+        self._under_way[call.request] = task
+        return task
+
+    async def _make(self, call: Call) -> None:
+        try:
+            started = await clients.start_operation(call.verb, call.instance, call.request, call.body)
+        except GoogleError as error:
+            logger.warning("%s %s: %s: %s", call.verb, call.instance, error.status, error)
+            answer = Operation(done=True, code=error.status, message=str(error))
+        else:
+            logger.info("%s %s: %s", call.verb, call.instance, started.name)
+            answer = Operation(started.name)
+        self._reader.note(call.instance, call.request, answer)
+
+
+_MESSAGE_MAX = 1024
+
+
+async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, now: str) -> None:
+    """Write one Event. Its name is made of its content, so that a repeat after a lost answer is the same Event.
+
+    An Event that cannot be written is logged and given up: it must never hold up the pool.
+    """
+    name = derive(pool.name, pool.uid, event.reason, event.message, now, limit=63)
+    manifest = {
+        "apiVersion": "v1",
+        "kind": "Event",
+        "metadata": {"name": name, "namespace": pool.namespace},
+        "involvedObject": {
+            "apiVersion": f"{GROUP}/{VERSION}",
+            "kind": KIND,
+            "name": pool.name,
+            "namespace": pool.namespace,
+            "uid": pool.uid,
+        },
+        "type": event.type,
+        "reason": event.reason,
+        "message": event.message[:_MESSAGE_MAX],
+        "source": {"component": "kvtier"},
+        "firstTimestamp": now,
+        "lastTimestamp": now,
+        "count": 1,
+    }
+    try:
+        await client.apply(EVENT, manifest)
+    except ApiError as error:
+        logger.warning("event %s of %s/%s not written: %s", event.reason, pool.namespace, pool.name, error)

@@ -12,9 +12,7 @@ from kvtier.api.kinds import POOL, Object
 from kvtier.api.names import FINALIZER, PoolKey
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
-from kvtier.control import event_recorder
-from kvtier.control.applier import Applier
-from kvtier.control.lustre_calls import LustreCaller
+from kvtier.control.applier import Applier, LustreCaller, record_event
 from kvtier.control.store import Store
 from kvtier.facts.collector import Collector
 from kvtier.facts.gke import GKEReader
@@ -107,7 +105,7 @@ class Reconciler:
         if not _held(raw):
             return
         for notice in wanted.events:
-            await event_recorder.record(self._client, pool, notice, now)
+            await record_event(self._client, pool, notice, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
 
     async def _report(
@@ -124,7 +122,7 @@ class Reconciler:
             self._store.put(POOL.kind, written)
             told += status_events(pool.status, status)
         for notice in told:
-            await event_recorder.record(self._client, pool, notice, now)
+            await record_event(self._client, pool, notice, now)
 
     async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
         """Say what is wrong with a spec that an older CRD let in; children stay as they are."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from kvtier.api.v1alpha1 import Cluster
 from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
 from kvtier.facts.model import GKECluster
-from kvtier.gcp import container, errors
+from kvtier.gcp import clients, errors
 from kvtier.pace import DEFAULT, Pace
 
 _FINAL = (400, 403, 404)
@@ -57,7 +57,7 @@ class GKEReader:
 
 
 async def _get(cluster: Cluster) -> GKECluster:
-    found = await container.get_cluster(cluster.project, cluster.location, cluster.name)
+    found = await clients.get_cluster(cluster.project, cluster.location, cluster.name)
     driver = found.addons_config.lustre_csi_driver_config
     return GKECluster(
         network=found.network_config.network or None,
@@ -79,12 +79,12 @@ def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
         case errors.NoAnswerError():
             return (
                 f"the GKE API does not answer about {where} ({error}): let kvtier reach it (egress, DNS, proxy, "
-                f"{container.ENDPOINT_VARIABLE}); it is asked again"
+                f"{clients.GKE_ENDPOINT}); it is asked again"
             )
         case errors.BadAnswerError():
             return (
                 f"what answers about {where} is not the GKE API ({error}): check proxies and "
-                f"{container.ENDPOINT_VARIABLE}; it is asked again"
+                f"{clients.GKE_ENDPOINT}; it is asked again"
             )
     return _refusal(where, error)
 

@@ -12,9 +12,9 @@ from typing import Any
 from kvtier.api.quantities import GIB
 from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
 from kvtier.facts.model import Counters, Instance, LustreFacts, Operation, Window
-from kvtier.gcp import errors, lustre
+from kvtier.gcp import clients, errors
+from kvtier.gcp.clients import LUSTRE_ENDPOINT
 from kvtier.gcp.errors import GoogleError, camel, tidy
-from kvtier.gcp.lustre import ENDPOINT_VARIABLE
 from kvtier.pace import DEFAULT, Pace
 
 _NONE: Mapping[str, str] = MappingProxyType({})
@@ -189,7 +189,7 @@ class InstanceCache:
 async def _get_instance(name: str) -> Instance | None:
     """None if there is none. GoogleError if that cannot be told."""
     try:
-        return instance_from(await lustre.get_instance(name), name)
+        return instance_from(await clients.get_instance(name), name)
     except GoogleError as error:
         if error.status == "NotFound":
             return None
@@ -204,7 +204,7 @@ async def _poll(names: Mapping[str, str]) -> dict[str, Operation]:
 
 async def _get_operation(name: str) -> Operation | None:
     try:
-        return operation_from(await lustre.get_operation(name), name)
+        return operation_from(await clients.get_operation(name), name)
     except GoogleError as error:
         if error.status == "NotFound":
             return Operation(name, done=True, code="NotFound", message=str(error))
@@ -240,7 +240,7 @@ def instance_from(message: Any, name: str) -> Instance:
 def operation_from(message: Any, name: str) -> Operation:
     """A `longrunning.Operation` of this full name."""
     failed = message.done and message.HasField("error") and message.error.code
-    transfer = lustre.transfer(message)
+    transfer = clients.transfer(message)
     return Operation(
         name=name,
         done=message.done,
@@ -314,7 +314,7 @@ def _hint(name: str, error: GoogleError) -> str:
         case errors.NoAnswerError():
             return (
                 f"the Lustre API does not answer about {name} ({error}): let kvtier reach it (egress, DNS, proxy, "
-                f"{ENDPOINT_VARIABLE}); it is asked again"
+                f"{LUSTRE_ENDPOINT}); it is asked again"
             )
         case errors.BadAnswerError():
             return _stranger(name, error)
@@ -339,6 +339,6 @@ def _refusal(name: str, error: GoogleError) -> str:
 
 def _stranger(name: str, error: GoogleError) -> str:
     return (
-        f"what answers about {name} is not the Lustre API ({error}): check proxies and {ENDPOINT_VARIABLE}; "
+        f"what answers about {name} is not the Lustre API ({error}): check proxies and {LUSTRE_ENDPOINT}; "
         "it is asked again"
     )

@@ -1,13 +1,80 @@
-"""What all children share: labels that lead back to the pool, its ownerReference, and the digest of what is applied."""
+"""Children as manifests: templates that people can read, in which no value can change the structure."""
 
 import json
 from collections.abc import Mapping
+from functools import cache, lru_cache
 from typing import Any
+
+import yaml
+from jinja2 import Environment, PackageLoader, StrictUndefined, Template, Undefined, pass_context
+from jinja2.runtime import Context
 
 from kvtier.api import names
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 from kvtier.plan.model import Manifest
-from kvtier.plan.render import render
+
+_MARK = "\ue000"
+
+
+class _Values(list[Any]):
+    """The values of one rendering, in the order in which the template used them."""
+
+    def token(self, value: Any) -> str:
+        if isinstance(value, Undefined):
+            str(value)  # raises, with the name of what is missing
+        self.append(value)
+        return f"{_MARK}{len(self) - 1}{_MARK}"
+
+
+@pass_context
+def _finalize(context: Context, value: Any) -> str:
+    used: _Values = context["_used"]
+    return used.token(value)
+
+
+def render(template: str, **values: Any) -> dict[str, Any]:
+    """The object that `templates/<template>.yaml.j2` describes; missing values raise."""
+    used = _Values()
+    text = _template(template).render(**values, _used=used)
+    filled: dict[str, Any] = _fill(_parse(text), used)
+    return filled
+
+
+@cache
+def _template(name: str) -> Template:
+    environment = Environment(
+        loader=PackageLoader("kvtier.plan"),
+        undefined=StrictUndefined,
+        finalize=_finalize,
+        autoescape=False,  # noqa: S701 - no HTML: values never enter the text
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.globals.clear()  # else a missing `namespace` would be Jinja's function of that name
+    return environment.get_template(f"{name}.yaml.j2")
+
+
+@lru_cache(maxsize=256)
+def _parse(text: str) -> Any:
+    return yaml.load(text, Loader=yaml.CSafeLoader)
+
+
+def _fill(node: Any, values: list[Any]) -> Any:
+    """A copy of the parsed document with every token replaced by its value."""
+    if isinstance(node, dict):
+        return {_fill(key, values): _fill(value, values) for key, value in node.items()}
+    if isinstance(node, list):
+        return [_fill(item, values) for item in node]
+    if isinstance(node, str) and _MARK in node:
+        return _value(node, values)
+    return node
+
+
+def _value(text: str, values: list[Any]) -> Any:
+    index = text.removeprefix(_MARK).removesuffix(_MARK)
+    if not index.isdigit():
+        raise ValueError(f"a template must use an expression as a whole scalar, not inside {text!r}")
+    return values[int(index)]
 
 
 def claim_name(pool: KVCachePool) -> str:

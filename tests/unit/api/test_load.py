@@ -3,7 +3,7 @@
 import pytest
 import yaml
 
-from kvtier.api.load import LoadError, load
+from kvtier.cli.common import LoadError, load
 from unit.builders import document, merged, model
 from unit.tables import table
 

@@ -5,9 +5,9 @@ from typing import Any
 import yaml
 from pydantic import BaseModel
 
-from kvtier.api.load import LoadError, load
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.cli.common import LoadError, load
 from unit.api.examples import ACCEPTED, REFUSED, Changes, Refused, written
 from unit.tables import table
 

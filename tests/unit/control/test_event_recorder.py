@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.control.event_recorder import record
+from kvtier.control.applier import record_event
 from kvtier.kube.client import ApiError
 from kvtier.plan.events import PoolEvent
 from unit.builders import NOW, pool
@@ -15,7 +15,7 @@ NOTICE = PoolEvent("Warning", "WouldShrink", "Lustre only grows")
 
 async def _recorded(of: Any = None, notice: PoolEvent = NOTICE, now: str = NOW) -> Any:
     client = MemoryClient()
-    await record(client, of or pool(), notice, now)
+    await record_event(client, of or pool(), notice, now)
     return client.find("Event")
 
 
@@ -62,5 +62,5 @@ async def test_a_message_is_cut_at_what_the_api_server_takes() -> None:
 async def test_an_event_that_cannot_be_written_holds_nothing_up() -> None:
     client = MemoryClient()
     client.refuse = lambda write: ApiError(403, "Forbidden", "no")
-    await record(client, pool(), NOTICE, NOW)
+    await record_event(client, pool(), NOTICE, NOW)
     assert client.writes == []

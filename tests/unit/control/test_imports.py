@@ -6,7 +6,7 @@ import sys
 PROGRAM = """
 import asyncio, sys
 import kvtier.control.operator
-from kvtier.control.lustre_calls import LustreCaller
+from kvtier.control.applier import LustreCaller
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 asyncio.run(GKEReader().read(None))

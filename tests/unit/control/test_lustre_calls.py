@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.control.lustre_calls import LustreCaller
+from kvtier.control.applier import LustreCaller
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts, Operation
 from kvtier.plan.model import Call

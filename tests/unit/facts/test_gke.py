@@ -9,7 +9,7 @@ from kvtier.api.v1alpha1 import Cluster
 from kvtier.checks import network
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.model import GKECluster
-from kvtier.gcp import container
+from kvtier.gcp import clients
 from testbed.gke.container_api import GKEApi, cluster, refusal
 from testbed.google_api import Drop, Fault, Hold, Reply
 from unit.builders import context, facts, pool
@@ -116,7 +116,7 @@ async def test_an_address_in_memory_does_not_make_a_failure_look_new(
         kept.append(Response())
         raise RefreshError(TransportError("no token", kept[-1]), f"from {kept[-1]}")
 
-    monkeypatch.setattr(container, "_client", fail)
+    monkeypatch.setattr(clients, "_gke_client", fail)
     first = await read(reader)
     clock.now += 60
     assert await read(reader) == first

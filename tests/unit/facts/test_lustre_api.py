@@ -8,7 +8,7 @@ import pytest
 
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts, Operation
-from kvtier.gcp import lustre
+from kvtier.gcp import clients
 from testbed.google_api import Drop, Fault, Hold, Reply
 from testbed.lustre.client import LustreProject
 from testbed.lustre.documents import instance, refusal
@@ -231,7 +231,7 @@ async def test_a_slow_answer_leaves_what_is_known(
 
 async def grow(gib: int) -> str:
     """Name of the operation."""
-    return str((await lustre.start("update", HOME, REQUEST, {"capacityGib": str(gib)})).name)
+    return str((await clients.start_operation("update", HOME, REQUEST, {"capacityGib": str(gib)})).name)
 
 
 async def test_an_operation_that_the_status_names_is_followed_to_its_end(

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.gcp import calls, container, errors
+from kvtier.gcp import clients, errors
 from testbed.gke.container_api import Drop, Fault, GKEApi, Hold, Reply, cluster, node_pool, refusal
 from testbed.process import free_ports
 
@@ -14,7 +14,7 @@ NAME = "projects/p/locations/us-central1/clusters/c"
 
 
 async def get() -> Any:
-    return await container.get_cluster("p", "us-central1", "c")
+    return await clients.get_cluster("p", "us-central1", "c")
 
 
 async def refused() -> errors.GoogleError:
@@ -49,7 +49,7 @@ async def test_fields_and_words_of_the_future_are_passed_over(gke_api: GKEApi) -
 async def test_a_project_of_a_domain_is_named_as_it_is(gke_api: GKEApi) -> None:
     name = "projects/example.com:p/locations/us-central1-a/clusters/c"
     gke_api.put(name, cluster())
-    await container.get_cluster("example.com:p", "us-central1-a", "c")
+    await clients.get_cluster("example.com:p", "us-central1-a", "c")
     assert gke_api.calls(name)
 
 
@@ -111,7 +111,7 @@ async def test_silence_is_an_error_after_one_request(gke_api: GKEApi, fault: Fau
 async def test_an_answer_that_never_ends_is_given_up(
     gke_api: GKEApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(calls, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(clients, "TOTAL_SECONDS", 0.3)
     gke_api.fail(Hold(trickle=True))
     assert str(await refused()) == "no answer within 0.3 s, credentials included"
 
@@ -119,7 +119,7 @@ async def test_an_answer_that_never_ends_is_given_up(
 async def test_a_refused_connection_is_an_error_with_a_reason(
     gke_api: GKEApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv(container.ENDPOINT_VARIABLE, f"http://127.0.0.1:{free_ports(1)[0]}")
+    monkeypatch.setenv(clients.GKE_ENDPOINT, f"http://127.0.0.1:{free_ports(1)[0]}")
     error = await refused()
     assert isinstance(error, errors.NoAnswerError)
     assert "Connection refused" in str(error)
@@ -135,7 +135,7 @@ async def test_without_credentials_nothing_is_asked(
     }.items():
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    monkeypatch.setenv(container.ENDPOINT_VARIABLE, gke_api.url.replace("http:", "https:"))
+    monkeypatch.setenv(clients.GKE_ENDPOINT, gke_api.url.replace("http:", "https:"))
     error = await refused()
     assert isinstance(error, errors.NoCredentialsError)
     assert "credentials were not found" in str(error)
@@ -152,7 +152,7 @@ async def test_a_new_address_is_taken_up(gke_api: GKEApi, monkeypatch: pytest.Mo
     await get()
     with GKEApi() as other:
         other.put(NAME, cluster("projects/p/global/networks/other"))
-        monkeypatch.setenv(container.ENDPOINT_VARIABLE, other.url)
+        monkeypatch.setenv(clients.GKE_ENDPOINT, other.url)
         assert (await get()).network_config.network == "projects/p/global/networks/other"
     assert len(gke_api.calls()) == 1
 

@@ -6,7 +6,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.gcp import calls, errors, lustre
+from kvtier.gcp import clients, errors
 from testbed.gke import NETWORK
 from testbed.google_api import Drop, Fault, Hold, Reply
 from testbed.lustre.client import Failure, LustreProject
@@ -20,10 +20,10 @@ REQUEST = "8f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e"
 COPY = {"uri": "gs://bucket/prefix/", "path": "/kv"}
 
 ASKING = {
-    "get": lambda: lustre.get_instance(NAME),
-    "get_operation": lambda: lustre.get_operation("projects/p/locations/us-central1-a/operations/o"),
-    "create": lambda: lustre.start("create", NAME, REQUEST, instance()),
-    "import": lambda: lustre.start("import", NAME, REQUEST, COPY),
+    "get": lambda: clients.get_instance(NAME),
+    "get_operation": lambda: clients.get_operation("projects/p/locations/us-central1-a/operations/o"),
+    "create": lambda: clients.start_operation("create", NAME, REQUEST, instance()),
+    "import": lambda: clients.start_operation("import", NAME, REQUEST, COPY),
 }
 every_call = pytest.mark.parametrize("kind", ASKING)
 
@@ -36,7 +36,7 @@ async def refused(kind: str = "get") -> errors.GoogleError:
 
 async def test_the_document_of_an_instance_arrives_whole(project: LustreProject) -> None:
     project.put("kv", instance(18000, throughput=500, labels={"a": "b"}))
-    found = await lustre.get_instance(NAME)
+    found = await clients.get_instance(NAME)
     assert (found.name, found.state.name, found.capacity_gib) == (NAME, "ACTIVE", 18000)
     assert (found.network, dict(found.labels)) == (NETWORK, {"a": "b"})
     assert found.mount_point.endswith("@tcp:/kvcache")
@@ -49,7 +49,7 @@ async def test_an_instance_is_created_as_described(project: LustreProject) -> No
             "weeklyMaintenanceWindows": [{"dayOfWeek": "SUNDAY", "startTime": {"hours": 3}}]
         },
     }
-    operation = await lustre.start("create", NAME, REQUEST, body)
+    operation = await clients.start_operation("create", NAME, REQUEST, body)
     (call,) = project.calls("create")
     assert (call.query["instanceId"], call.query["requestId"]) == ("kv", REQUEST)
     assert call.body["capacityGib"] == "472000"
@@ -60,7 +60,7 @@ async def test_an_instance_is_created_as_described(project: LustreProject) -> No
 
 async def test_an_update_changes_just_the_fields_of_its_body(project: LustreProject) -> None:
     project.put("kv", instance(9000, labels={"a": "b"}, description="old"))
-    await lustre.start("update", NAME, REQUEST, {"capacityGib": "18000", "labels": {"c": "d"}})
+    await clients.start_operation("update", NAME, REQUEST, {"capacityGib": "18000", "labels": {"c": "d"}})
     (call,) = project.calls("update")
     assert (call.query["updateMask"], call.query["requestId"]) == ("capacityGib,labels", REQUEST)
     changed = project.instances()[NAME]
@@ -69,13 +69,13 @@ async def test_an_update_changes_just_the_fields_of_its_body(project: LustreProj
 
 async def test_an_update_can_take_a_field_away(project: LustreProject) -> None:
     project.put("kv", instance(description="old"))
-    await lustre.start("update", NAME, REQUEST, {"description": None})
+    await clients.start_operation("update", NAME, REQUEST, {"description": None})
     assert not project.instances()[NAME].get("description")
 
 
 async def test_an_instance_is_deleted_without_what_others_have_added_to_it(project: LustreProject) -> None:
     project.put("kv")
-    await lustre.start("delete", NAME, REQUEST, {})
+    await clients.start_operation("delete", NAME, REQUEST, {})
     (call,) = project.calls("delete")
     assert call.query["requestId"] == REQUEST
     assert "force" not in call.query
@@ -84,31 +84,31 @@ async def test_an_instance_is_deleted_without_what_others_have_added_to_it(proje
 
 @pytest.mark.parametrize("verb", ["import", "export"])
 async def test_a_copy_names_its_ends_and_tells_its_progress(
-    project: LustreProject, verb: lustre.Verb
+    project: LustreProject, verb: clients.Verb
 ) -> None:
     project.put("kv")
     project.mkdir("kv", "/kv")
     project.configure(import_seconds=HELD, export_seconds=HELD)
     project.configure(objects=100, object_bytes=10, skipped=4)
     project.cannot_move(Failure(count=2))
-    name = (await lustre.start(verb, NAME, REQUEST, COPY)).name
+    name = (await clients.start_operation(verb, NAME, REQUEST, COPY)).name
     (call,) = project.calls(verb)
     assert call.body["gcsPath"] == {"uri": "gs://bucket/prefix/"}
     assert call.body["lustrePath"] == {"path": "/kv"}
     assert call.body["requestId"] == REQUEST
     project.advance(name, 0.5)
-    counters = lustre.transfer(await lustre.get_operation(name)).counters
+    counters = clients.transfer(await clients.get_operation(name)).counters
     assert (counters.found_objects_count, counters.objects_failed_count) == (100, 1)
 
 
 async def test_other_operations_copy_nothing(project: LustreProject) -> None:
-    operation = await lustre.start("create", NAME, REQUEST, instance())
-    assert lustre.transfer(operation) is None
+    operation = await clients.start_operation("create", NAME, REQUEST, instance())
+    assert clients.transfer(operation) is None
 
 
 async def test_a_repeated_request_is_the_same_operation(project: LustreProject) -> None:
-    first = await lustre.start("create", NAME, REQUEST, instance())
-    assert (await lustre.start("create", NAME, REQUEST, instance())).name == first.name
+    first = await clients.start_operation("create", NAME, REQUEST, instance())
+    assert (await clients.start_operation("create", NAME, REQUEST, instance())).name == first.name
     assert len(project.operations()) == 1
 
 
@@ -119,7 +119,7 @@ async def test_a_body_that_the_client_cannot_say_is_refused_here(
     project: LustreProject, body: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.GoogleError) as caught:
-        await lustre.start("update", NAME, REQUEST, body)
+        await clients.start_operation("update", NAME, REQUEST, body)
     assert caught.value.status == "InvalidArgument"
     assert not project.calls()
 
@@ -127,7 +127,7 @@ async def test_a_body_that_the_client_cannot_say_is_refused_here(
 async def test_fields_and_words_of_the_future_are_passed_over(project: LustreProject) -> None:
     future = {"name": NAME, "state": "DREAMING", "quantum": {"qubits": 7}, "capacityGib": "9000"}
     project.fail(Reply(200, json.dumps(future).encode()), "get")
-    assert (await lustre.get_instance(NAME)).capacity_gib == 9000
+    assert (await clients.get_instance(NAME)).capacity_gib == 9000
 
 
 async def test_operations_of_the_future_are_read_as_well(project: LustreProject) -> None:
@@ -141,7 +141,7 @@ async def test_operations_of_the_future_are_read_as_well(project: LustreProject)
         "priority": 3,
     }
     project.fail(Reply(200, json.dumps(future).encode()), "get_operation")
-    found = await lustre.get_operation(future["name"])  # type: ignore[arg-type]
+    found = await clients.get_operation(future["name"])  # type: ignore[arg-type]
     assert (found.done, found.error.code) == (True, 8)
 
 
@@ -234,7 +234,7 @@ async def test_an_answer_that_never_ends_is_given_up(
     project: LustreProject, kind: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     await refused("get_operation")  # imports the client
-    monkeypatch.setattr(calls, "TOTAL_SECONDS", 0.3)
+    monkeypatch.setattr(clients, "TOTAL_SECONDS", 0.3)
     project.fail(Hold(trickle=True), kind)
     error = await refused(kind)
     assert (error.status, str(error)) == (
@@ -244,7 +244,7 @@ async def test_an_answer_that_never_ends_is_given_up(
 
 
 async def test_a_refused_connection_is_an_error_with_a_reason(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv(lustre.ENDPOINT_VARIABLE, f"http://127.0.0.1:{free_ports(1)[0]}")
+    monkeypatch.setenv(clients.LUSTRE_ENDPOINT, f"http://127.0.0.1:{free_ports(1)[0]}")
     error = await refused("create")
     assert isinstance(error, errors.NoAnswerError)
     assert "Connection refused" in str(error)
@@ -259,7 +259,7 @@ async def test_without_credentials_nothing_is_asked(
         monkeypatch.setenv(name, str(tmp_path))
     monkeypatch.setenv("NO_GCE_CHECK", "true")
     monkeypatch.delenv("GOOGLE_APPLICATION_CREDENTIALS", raising=False)
-    monkeypatch.setenv(lustre.ENDPOINT_VARIABLE, lustre_api.url.replace("http:", "https:"))
+    monkeypatch.setenv(clients.LUSTRE_ENDPOINT, lustre_api.url.replace("http:", "https:"))
     error = await refused(kind)
     assert isinstance(error, errors.NoCredentialsError)
     assert "credentials were not found" in str(error)

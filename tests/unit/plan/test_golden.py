@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from kvtier.api.load import load
+from kvtier.cli.common import load
 from kvtier.plan.offline import rendered
 
 GOLDEN = Path(__file__).parent / "golden"

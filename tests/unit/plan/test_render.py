@@ -7,8 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from jinja2 import DictLoader, UndefinedError
 
-from kvtier.plan import render as module
-from kvtier.plan.render import render
+from kvtier.plan import children as module
+from kvtier.plan.children import render
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(

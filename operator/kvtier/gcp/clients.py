@@ -1,16 +1,90 @@
-"""The Managed Lustre API (google-cloud-lustre): instances, and the operations that change them."""
+"""The GKE and Managed Lustre APIs by Google's clients, which are synchronous: called in threads, bounded in time."""
 
+import asyncio
 import os
-from collections.abc import Mapping
-from functools import cache
+import threading
+from collections.abc import Callable, Mapping
+from concurrent.futures import Future
+from functools import cache, partial
 from typing import Any, Literal, NamedTuple
 
-from kvtier.gcp import calls
-from kvtier.gcp.errors import BadAnswerError, GoogleError
+from kvtier.gcp.errors import BadAnswerError, GoogleError, NoAnswerError, translating
+
+SOCKET_SECONDS = 10.0
+TOTAL_SECONDS = 15.0
+"""The former bounds each read of a socket, of which one call makes many (credentials, slow bodies)."""
+
+
+async def _answer(api: str, call: Callable[[], Any]) -> Any:
+    """What `call` returns; GoogleError, and nothing else, when that cannot be had within 15 s.
+
+    `api` is for the name of the thread. Who calls knows better than the client when to try again: no retries.
+    """
+    try:
+        async with asyncio.timeout(TOTAL_SECONDS):
+            return await asyncio.wrap_future(_in_thread(api, partial(translating, call)))
+    except TimeoutError:
+        message = f"no answer within {TOTAL_SECONDS:g} s, credentials included"
+        raise NoAnswerError(0, message, "DeadlineExceeded") from None
+
+
+def _connection(endpoint: str) -> dict[str, Any]:
+    """Arguments of a client for `endpoint`, empty for Google's own; http:// is called without credentials."""
+    from google.api_core.client_options import ClientOptions
+    from google.auth.credentials import AnonymousCredentials
+
+    return {
+        "transport": "rest",
+        "credentials": AnonymousCredentials() if endpoint.startswith("http://") else None,
+        "client_options": ClientOptions(api_endpoint=endpoint) if endpoint else None,
+    }
+
+
+def _in_thread(api: str, call: Callable[[], Any]) -> Future[Any]:
+    """Run `call` in a thread of its own.
+
+    The event loop's executor has few threads, which name resolution needs too, and an exiting process
+    waits for them: calls that hang would stop more than themselves.
+    """
+    future: Future[Any] = Future()
+
+    def run() -> None:
+        try:
+            future.set_result(call())
+        except BaseException as error:
+            future.set_exception(error)
+
+    future.set_running_or_notify_cancel()
+    threading.Thread(target=run, name=api, daemon=True).start()
+    return future
+
+
+GKE_ENDPOINT = "KVTIER_GKE_ENDPOINT"
+"""Overrides the API's address, for tests and private endpoints; an http:// address is called without credentials."""
+
+
+async def get_cluster(project: str, location: str, name: str) -> Any:
+    """The `container_v1.Cluster`; GoogleError, and nothing else, when it cannot be had within 15 s."""
+    path = f"projects/{project}/locations/{location}/clusters/{name}"
+    endpoint = os.environ.get(GKE_ENDPOINT, "")
+    return await _answer("gke-api", lambda: _get_cluster(endpoint, path))
+
+
+def _get_cluster(endpoint: str, path: str) -> Any:
+    return _gke_client(endpoint).get_cluster(name=path, timeout=SOCKET_SECONDS, retry=None)
+
+
+@cache
+def _gke_client(endpoint: str) -> Any:
+    """One client per address and process. Imported on first use: it costs 0.4 s and 26 MB."""
+    from google.cloud import container_v1
+
+    return container_v1.ClusterManagerClient(**_connection(endpoint))
+
 
 Verb = Literal["create", "update", "delete", "import", "export"]
 
-ENDPOINT_VARIABLE = "KVTIER_LUSTRE_ENDPOINT"
+LUSTRE_ENDPOINT = "KVTIER_LUSTRE_ENDPOINT"
 """Overrides the API's address, for tests and private endpoints; an http:// address is called without credentials."""
 
 _THREAD = "lustre-api"
@@ -29,16 +103,16 @@ class _Clients(NamedTuple):
 async def get_instance(name: str) -> Any:
     """The `lustre_v1.Instance` of this full name; GoogleError, and nothing else, without one within 15 s."""
     endpoint = _endpoint()
-    return await calls.answer(_THREAD, lambda: _get_instance(_clients(endpoint), name))
+    return await _answer(_THREAD, lambda: _get_instance(_clients(endpoint), name))
 
 
 async def get_operation(name: str) -> Any:
     """The `longrunning.Operation` of this full name, without its response; GoogleError as above."""
     endpoint = _endpoint()
-    return await calls.answer(_THREAD, lambda: _get_operation(_clients(endpoint), name))
+    return await _answer(_THREAD, lambda: _get_operation(_clients(endpoint), name))
 
 
-async def start(verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
+async def start_operation(verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
     """Start an operation; the `longrunning.Operation`, or GoogleError as above.
 
     `instance` is the full name, `request` a UUID by which a repeat starts nothing new (for 60 minutes at
@@ -46,7 +120,7 @@ async def start(verb: Verb, instance: str, request: str, body: Mapping[str, Any]
     changes just these), for import and export {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
     """
     endpoint = _endpoint()
-    return await calls.answer(_THREAD, lambda: _start(_clients(endpoint), verb, instance, request, body))
+    return await _answer(_THREAD, lambda: _start_operation(_clients(endpoint), verb, instance, request, body))
 
 
 def transfer(operation: Any) -> Any:
@@ -60,7 +134,7 @@ def transfer(operation: Any) -> Any:
 
 
 def _endpoint() -> str:
-    return os.environ.get(ENDPOINT_VARIABLE, "")
+    return os.environ.get(LUSTRE_ENDPOINT, "")
 
 
 @cache
@@ -70,7 +144,7 @@ def _clients(endpoint: str) -> _Clients:
     from google.auth.transport.requests import AuthorizedSession
     from google.cloud import lustre_v1
 
-    options = calls.connection(endpoint)
+    options = _connection(endpoint)
     credentials = options["credentials"] or google.auth.default(scopes=[_SCOPE])[0]
     client = lustre_v1.LustreClient(**options | {"credentials": credentials})
     host = client.api_endpoint
@@ -78,7 +152,7 @@ def _clients(endpoint: str) -> _Clients:
 
 
 def _get_instance(clients: _Clients, name: str) -> Any:
-    found = clients.client.get_instance(name=name, timeout=calls.SOCKET_SECONDS, retry=None)
+    found = clients.client.get_instance(name=name, timeout=SOCKET_SECONDS, retry=None)
     return _named(found, "instance")
 
 
@@ -88,7 +162,7 @@ def _get_operation(clients: _Clients, name: str) -> Any:
     from google.longrunning.operations_pb2 import Operation
     from google.protobuf.json_format import ParseDict
 
-    reply = clients.session.get(f"{clients.url}/v1/{name}", timeout=calls.SOCKET_SECONDS)
+    reply = clients.session.get(f"{clients.url}/v1/{name}", timeout=SOCKET_SECONDS)
     if reply.status_code >= 400:
         raise from_http_response(reply)
     document = reply.json()
@@ -97,13 +171,15 @@ def _get_operation(clients: _Clients, name: str) -> Any:
     return _named(ParseDict(document, Operation(), ignore_unknown_fields=True), "operation")
 
 
-def _start(clients: _Clients, verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
+def _start_operation(
+    clients: _Clients, verb: Verb, instance: str, request: str, body: Mapping[str, Any]
+) -> Any:
     try:
         method, message = _request(verb, instance, request, body)
     except Exception as error:
         raise GoogleError(0, f"cannot be said to the API: {error}", "InvalidArgument") from error
     call = getattr(clients.client, method)
-    return _named(call(request=message, timeout=calls.SOCKET_SECONDS, retry=None).operation, "operation")
+    return _named(call(request=message, timeout=SOCKET_SECONDS, retry=None).operation, "operation")
 
 
 def _named(message: Any, kind: str) -> Any:
