@@ -31,10 +31,11 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
     """What there is of the instance, and what to ask for. `blocked`: a prerequisite does not hold.
 
     Case 1: the Lustre API does not say -> nothing is asked for.
-    Case 2: it does not exist, but its volume does -> somebody deleted it with its data, and has to say so.
+    Case 2: it does not exist, but its volume does -> somebody deleted it with its data: no other is made before
+            they delete claim and volume too.
     Case 3: it does not exist -> it is created, once the prerequisites hold.
-    Case 4: it exists, and is another's or another one -> it is left alone.
-    Case 5: it exists, and is not there yet -> it is waited for.
+    Case 4: it exists, but is not this pool's, or differs in what cannot change -> it is left alone.
+    Case 5: it is being created, or has no address yet -> it is waited for.
     Case 6: it can be used -> it follows the spec, one change at a time.
     """
     lustre, instance = context.lustre, context.lustre.instance
@@ -43,7 +44,7 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
     if instance is None and lustre.volume:
         return _as_it_is(_gone(lustre), lustre)
     if instance is None:
-        return _create(context, None if blocked else creation(context.pool, spec, lustre))
+        return _create(context, None if blocked else _creation(context.pool, spec, lustre))
     if differing := mismatch(context.pool, spec, instance):
         return _as_it_is(StorageState(differing, "Failed"), lustre)
     if instance.state == "CREATING" or (not instance.address and problem(instance) is None):
@@ -54,7 +55,18 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
     return _change(context, spec, instance, change(context.pool, spec, instance, may_grow=may_grow))
 
 
-def creation(pool: KVCachePool, spec: LustreTier, lustre: LustreView) -> DesiredOperation:
+def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
+    operations = context.lustre.operations
+    create, state = follow(operations, "Create", desired), None
+    if create.status and create.status.state == "Running":
+        state = _creating(context.pool, create.status.start_time, context.now)
+    elif desired and create.status and create.status.state == "Failed":
+        state = _failure(desired.instance, create.status)
+    update = follow(operations, "Update", None)
+    return _with(InstanceView(problem=state), (create, update), context.pace.moving)
+
+
+def _creation(pool: KVCachePool, spec: LustreTier, lustre: LustreView) -> DesiredOperation:
     """An instance as the spec describes it.
 
     An edited spec is another one, and so is an instance after one that was made and is gone. What the status records
@@ -67,17 +79,6 @@ def creation(pool: KVCachePool, spec: LustreTier, lustre: LustreView) -> Desired
     elif before and before.subject.startswith(subject):
         subject = before.subject
     return DesiredOperation("Create", subject, lustre.instance_name or "", body)
-
-
-def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
-    operations = context.lustre.operations
-    create, state = follow(operations, "Create", desired), None
-    if create.status and create.status.state == "Running":
-        state = _creating(context.pool, create.status.start_time, context.now)
-    elif desired and create.status and create.status.state == "Failed":
-        state = _failure(desired.instance, create.status)
-    update = follow(operations, "Update", None)
-    return _with(InstanceView(problem=state), (create, update), context.pace.moving)
 
 
 def _change(

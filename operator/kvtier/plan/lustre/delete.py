@@ -191,7 +191,7 @@ def _delete_instance(context: Context) -> Step:
     Case 2: the API does not say -> it is waited for.
     Case 3: the creation may still be carried out -> it is waited for.
     Case 4: there is none -> done.
-    Case 5: there is one, but another's by its labels -> it stays, and an Event says so.
+    Case 5: its labels say that it is not this pool's -> it stays, and an Event says so.
     Case 6: else -> its deletion is asked for. The API refuses that while it is at something else.
     """
     lustre, name, operations = context.lustre, context.lustre.instance_name, context.lustre.operations

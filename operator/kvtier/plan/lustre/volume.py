@@ -173,7 +173,7 @@ def _unbound(claim: Claim | None, holders: tuple[str, ...]) -> StorageState:
 
 
 def _tier(view: InstanceView, spec: LustreTier, lustre: LustreView, phase: str) -> TierStatus:
-    """A larger instance that is found again counts only once it is bound: it is taken up first."""
+    """The size of an instance that kvtier made counts once it is bound: one that was found again may be larger."""
     size = view.source.capacity if view.source else _provisioned(lustre)
     counts = spec.provisioner == "Existing" or (lustre.claim is not None and lustre.claim.phase == "Bound")
     # The status must remember an instance that exists, or that was asked for.
