@@ -189,6 +189,11 @@ class Simulation:
         """Kinds of the objects that the shared tier consists of."""
         return sorted(kind for kind, _ in self.objects if kind in (CLAIM, VOLUME))
 
+    def mounted(self) -> bool:
+        """Whether the engines, which must be there, mount the shared tier."""
+        volumes = self.only(DEPLOYMENT)["spec"]["template"]["spec"]["volumes"]
+        return "lustre" in [volume["name"] for volume in volumes]
+
     def condition(self, type_: str) -> Condition:
         found = find(self.pool.status.conditions, type_)
         assert found is not None, f"no condition {type_}"

@@ -11,7 +11,7 @@ from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.maintenance import Maintenance, plan_maintenance
 from unit.builders import context, facts, joined, pool
 from unit.instances import api
-from unit.simulation import Simulation, made
+from unit.simulation import Simulation, in_use, made
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -168,37 +168,38 @@ def test_when_to_look_again(of: KVCachePool, now: str, again: float | None) -> N
 
 
 @table(
-    "now, instance, bypass",
+    "now, window, bypass",
     {
-        "early in the window it is worth it": ("2026-12-06T02:29:59Z", ANNOUNCED, True),
-        "late in the window it is not": ("2026-12-06T02:30:00Z", ANNOUNCED, False),
-        "a short window is left until it begins": (
-            "2026-12-06T01:59:59Z",
-            _window("2026-12-06T02:00:00Z", "2026-12-06T02:20:00Z"),
-            True,
-        ),
-        "but not later": (
-            "2026-12-06T02:00:00Z",
-            _window("2026-12-06T02:00:00Z", "2026-12-06T02:20:00Z"),
-            False,
-        ),
+        "early in the window it is worth it": ("02:29:59", ("02:00:00", "03:00:00"), True),
+        "late in the window it is not": ("02:30:00", ("02:00:00", "03:00:00"), False),
+        "a short window is left until it begins": ("01:59:59", ("02:00:00", "02:20:00"), True),
+        "but not later": ("02:00:00", ("02:00:00", "02:20:00"), False),
     },
 )
-def test_an_operator_that_comes_late(now: str, instance: Instance, bypass: bool) -> None:
-    assert _look(BYPASS, now, LustreFacts(instance)).bypass is bypass
+def test_an_operator_that_comes_late(now: str, window: tuple[str, str], bypass: bool) -> None:
+    seen = LustreFacts(_window(*(f"2026-12-06T{time}Z" for time in window)))
+    assert _look(BYPASS, f"2026-12-06T{now}Z", seen).bypass is bypass
 
 
 class Watch(Simulation):
-    """A pool with an instance whose maintenance is announced."""
+    """A pool whose engines run, with an instance whose maintenance is announced."""
 
     def __init__(self, of: KVCachePool = BYPASS) -> None:
-        super().__init__(of, ANNOUNCED)
+        used = in_use(of, UNANNOUNCED)
+        super().__init__(used.pool, ANNOUNCED)
+        self.objects = used.objects
 
-    def seen(self, now: str, instance: Instance | None = ANNOUNCED, error: str | None = None) -> bool:
-        """Look at the instance; whether engines are away then."""
+    def away(self, now: str, instance: Instance | None = ANNOUNCED, error: str | None = None) -> bool:
+        """Look at the instance; whether engines run without the tier then."""
         self.instance, self.error = instance, error
         self.at(now)
-        return self.verdict("MaintenanceScheduled") == ("True", "Bypassed")
+        self.start_engines()
+        bypassed = self.verdict("MaintenanceScheduled") == ("True", "Bypassed")
+        assert self.mounted() is not bypassed
+        return bypassed
+
+    def said(self) -> str:
+        return self.condition("MaintenanceScheduled").message
 
     def told(self) -> list[str]:
         """Events of maintenance so far."""
@@ -221,21 +222,19 @@ def test_engines_leave_before_the_window_and_come_back_after_it() -> None:
         ("2026-12-06T03:25:00Z", UNANNOUNCED, False),
     )
     for now, instance, away in looks:
-        assert watch.seen(now, instance) == away, now
+        assert watch.away(now, instance) == away, now
     assert watch.told() == ["MaintenanceScheduled", "TierBypassed", "TierResumed"]
 
 
-def test_nothing_is_written_while_engines_are_away() -> None:
+def test_nothing_is_written_while_engines_are_away_and_the_pool_is_ready_without_its_tier() -> None:
     watch = Watch()
-    watch.seen(SOON)
+    watch.away(SOON)
+    watch.at(SOON)
     before = watch.condition("MaintenanceScheduled")
-    assert "because of maintenance" in before.message
-    for now, instance in (
-        ("2026-12-06T02:00:00Z", ANNOUNCED),
-        (WITHIN, UPGRADING),
-        ("2026-12-06T02:59:00Z", ANNOUNCED),
-    ):
-        watch.seen(now, instance)
+    assert watch.verdict("Ready") == ("True", "WithoutSharedTier")
+    assert "because of maintenance" in watch.said()
+    for now, instance in ((WITHIN, UPGRADING), ("2026-12-06T02:59:00Z", ANNOUNCED)):
+        watch.away(now, instance)
         assert watch.condition("MaintenanceScheduled") == before
 
 
@@ -249,33 +248,28 @@ def test_nothing_is_written_while_engines_are_away() -> None:
             ["TierResumed", "MaintenanceScheduled"],
         ),
         "a window that moves a little": (_window("2026-12-06T02:30:00Z", "2026-12-06T03:30:00Z"), True, []),
-        "a window that is gone because the work has begun": (
-            replace(UNANNOUNCED, state="UPGRADING"),
-            True,
-            [],
-        ),
+        "a window that is gone because the work has begun": (SURPRISED, True, []),
         "an instance that is gone": (None, True, []),
     },
 )
 def test_after_engines_have_left(instance: Instance | None, away: bool, told: list[str]) -> None:
     watch = Watch()
-    watch.seen(SOON)
-    assert watch.seen("2026-12-06T01:40:00Z", instance) == away
-    assert watch.seen("2026-12-06T01:45:00Z", instance) == away
+    watch.away(SOON)
+    assert [watch.away(f"2026-12-06T01:{minute}:00Z", instance) for minute in (40, 45)] == [away, away]
     assert watch.told() == ["TierBypassed", *told]
 
 
 def test_an_outage_changes_nothing_for_the_engines() -> None:
     watch = Watch()
-    watch.seen(BEFORE)
-    assert not watch.seen("2026-12-06T01:10:00Z", None, "no answer")
+    watch.away(BEFORE)
+    assert not watch.away("2026-12-06T01:10:00Z", None, "no answer")
     assert watch.verdict("MaintenanceScheduled") == ("Unknown", "LustreAPIUnavailable")
-    assert not watch.seen("2026-12-06T01:20:00Z"), "an outage says nothing about engines"
-    assert watch.seen(SOON)
+    assert not watch.away("2026-12-06T01:20:00Z"), "an outage says nothing about engines"
+    assert watch.away(SOON)
     for now in (WITHIN, "2026-12-06T05:00:00Z", "2026-12-07T05:00:00Z"):
-        assert watch.seen(now, None, "no answer")
-        assert watch.condition("MaintenanceScheduled").message.endswith("cannot be told: no answer")
-    assert not watch.seen("2026-12-07T05:10:00Z", UNANNOUNCED)
+        assert watch.away(now, None, "no answer")
+        assert watch.said().endswith("cannot be told: no answer")
+    assert not watch.away("2026-12-07T05:10:00Z", UNANNOUNCED)
     assert watch.told().count("TierBypassed") == watch.told().count("TierResumed") == 1
 
 
@@ -289,15 +283,15 @@ def test_an_outage_changes_nothing_for_the_engines() -> None:
 def test_clocks_that_differ_a_little_roll_nobody_twice(times: tuple[str, ...]) -> None:
     watch = Watch()
     for now in (SOON, *times):
-        watch.seen(now)
+        watch.away(now)
     assert watch.told() in (["TierBypassed"], ["TierBypassed", "TierResumed"])
 
 
 def test_who_decides_to_ride_comes_back_at_once() -> None:
     watch = Watch()
-    watch.seen(SOON)
+    watch.away(SOON)
     watch.edit(tiers={"lustre": {"maintenance": "Ride"}})
-    assert not watch.seen(WITHIN)
+    assert not watch.away(WITHIN)
     assert watch.told()[-1] == "TierResumed"
 
 
@@ -305,23 +299,21 @@ def test_who_decides_to_ride_comes_back_at_once() -> None:
 def test_who_rides_never_leaves(changes: dict[str, Any]) -> None:
     watch = Watch(pool(**joined(api(), changes)))
     for now, instance in ((BEFORE, ANNOUNCED), (SOON, ANNOUNCED), (WITHIN, UPGRADING), (AFTER, ANNOUNCED)):
-        assert not watch.seen(now, instance)
+        assert not watch.away(now, instance)
     assert watch.told() == ["MaintenanceScheduled"]
 
 
 @pytest.mark.parametrize("state", ["UPDATING", "ACTIVE"])
 def test_growth_after_the_window_keeps_nobody_away(state: str) -> None:
     watch = Watch()
-    watch.seen(SOON)
-    assert not watch.seen(AFTER, replace(ANNOUNCED, state=state))
+    watch.away(SOON)
+    assert not watch.away(AFTER, replace(ANNOUNCED, state=state))
 
 
 def test_an_announcement_is_an_event_once_and_once_more_when_it_changes() -> None:
     watch = Watch(RIDE)
-    watch.seen(BEFORE, UNANNOUNCED)
-    watch.seen(BEFORE)
-    watch.seen(SOON)
-    said = watch.condition("MaintenanceScheduled").message
-    assert watch.events[-1] == PoolEvent("Normal", "MaintenanceScheduled", said)
-    watch.seen(SOON, _window("2026-12-06T04:00:00Z", "2026-12-06T05:00:00Z"))
+    for now, instance in ((BEFORE, UNANNOUNCED), (BEFORE, ANNOUNCED), (SOON, ANNOUNCED)):
+        watch.away(now, instance)
+    assert watch.events == [PoolEvent("Normal", "MaintenanceScheduled", watch.said())]
+    watch.away(SOON, _window("2026-12-06T04:00:00Z", "2026-12-06T05:00:00Z"))
     assert watch.told() == ["MaintenanceScheduled"] * 2

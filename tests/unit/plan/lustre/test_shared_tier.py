@@ -4,7 +4,7 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.model import Counters, Instance, LustreFacts, Window
+from kvtier.facts.model import Counters, LustreFacts
 from kvtier.plan.lustre.shared_tier import plan_storage
 from kvtier.plan.plan import plan
 from unit import instances
@@ -27,35 +27,12 @@ from unit.instances import api, by_hand, dynamic, existing
 from unit.simulation import DEPLOYMENT, Simulation, in_use, made
 from unit.tables import table
 
-WINDOW = Window("2026-12-06T02:00:00Z", "2026-12-06T03:00:00Z")
 WELL = made(pool(**api()))
-ANNOUNCED = replace(WELL, window=WINDOW)
-UPGRADING = replace(ANNOUNCED, state="UPGRADING")
-BEFORE, SOON, WITHIN, AFTER = (
-    f"2026-12-06T{time}Z" for time in ("01:00:00", "01:30:00", "02:10:00", "03:00:00")
-)
-BYPASS = pool(**joined(api(maintenance="Bypass"), {"mode": "Opportunistic"}))
 
 
 def _cached(mode: str, **cloud_storage: Any) -> KVCachePool:
     tiers = {"cloudStorage": {"uri": "gs://bucket/cache/", **cloud_storage}}
     return pool(**joined(api(), {"mode": mode, "tiers": tiers}))
-
-
-def _mounted(simulation: Simulation) -> bool:
-    """Whether engines, which must be there, mount the shared tier."""
-    volumes = simulation.only(DEPLOYMENT)["spec"]["template"]["spec"]["volumes"]
-    return "lustre" in [volume["name"] for volume in volumes]
-
-
-def _seen(
-    simulation: Simulation, now: str, instance: Instance | None = WELL, error: str | None = None
-) -> bool:
-    """Look at the instance, and start what is planned; whether engines mount the tier then."""
-    simulation.instance, simulation.error = instance, error
-    simulation.at(now)
-    simulation.start_engines()
-    return _mounted(simulation)
 
 
 def _import(simulation: Simulation) -> None:
@@ -75,16 +52,16 @@ def test_a_required_pool_starts_its_engines_after_the_import() -> None:
     assert simulation.verdict("ModelsReady") == ("False", "Waiting")
     assert "data is imported from Cloud Storage" in simulation.condition("ModelsReady").message
     _import(simulation)
-    assert _mounted(simulation)
+    assert simulation.mounted()
     assert simulation.verdict("Ready") == ("True", "AllReady")
 
 
 def test_an_opportunistic_pool_serves_without_the_tier_until_the_import_is_done() -> None:
     simulation = in_use(_cached("Opportunistic"))
-    assert not _mounted(simulation)
+    assert not simulation.mounted()
     assert simulation.verdict("Ready") == ("True", "WithoutSharedTier")
     _import(simulation)
-    assert _mounted(simulation)
+    assert simulation.mounted()
     assert simulation.verdict("Ready") == ("True", "AllReady")
 
 
@@ -93,36 +70,6 @@ def test_a_failed_copy_leaves_a_pool_ready() -> None:
     _import(simulation)
     assert simulation.verdict("CloudStorageSynced") == ("False", "InvalidSchedule")
     assert simulation.verdict("Ready") == ("True", "AllReady")
-
-
-def test_engines_are_rolled_once_before_and_once_after_the_maintenance() -> None:
-    simulation = in_use(BYPASS, WELL)
-    looks = (
-        (BEFORE, ANNOUNCED, True),
-        (SOON, ANNOUNCED, False),
-        (WITHIN, UPGRADING, False),
-        ("2026-12-06T02:30:00Z", ANNOUNCED, False),
-        (AFTER, WELL, True),
-        ("2026-12-06T03:10:00Z", WELL, True),
-    )
-    for now, instance, mounted in looks:
-        assert _seen(simulation, now, instance) == mounted, now
-
-
-def test_a_pool_that_bypasses_maintenance_is_ready_without_its_tier() -> None:
-    simulation = in_use(BYPASS, WELL)
-    assert not _seen(simulation, SOON, ANNOUNCED)
-    simulation.at(SOON)
-    assert simulation.verdict("Ready") == ("True", "WithoutSharedTier")
-    assert simulation.verdict("MaintenanceScheduled") == ("True", "Bypassed")
-
-
-def test_an_outage_of_the_api_rolls_nobody() -> None:
-    simulation = in_use(BYPASS, WELL)
-    assert not _seen(simulation, SOON, ANNOUNCED)
-    for now in (WITHIN, AFTER, "2026-12-06T12:00:00Z"):
-        assert not _seen(simulation, now, error="no answer")
-    assert _seen(simulation, "2026-12-06T12:01:00Z")
 
 
 @table("state, again", {"while it is well": ("ACTIVE", 300), "while it is not": ("UPGRADING", 60)})

@@ -122,17 +122,17 @@ def test_jobs(of: KVCachePool, live: list[Any], now: str, expected: tuple[list[A
     assert found.proven is (reason == "Written")
 
 
-def test_another_claim_is_tried_out_again() -> None:
-    found = _plan(POOL, claim(POOL, metadata={"uid": "new"}), DONE)
+@table(
+    "of, uid",
+    {
+        "another claim": (POOL, "new"),
+        "a pool that has the name now": (pool(metadata={"uid": "heir"}), "heir"),
+    },
+)
+def test_what_a_job_has_proven_does_not_count_for(of: KVCachePool, uid: str) -> None:
+    found = _plan(of, claim(of, metadata={"uid": uid}), DONE)
+    assert _deleted(found) == {("Job", _name(DONE))}
     assert _made(found) not in ([], [_name(DONE)])
-    assert _deleted(found) == {("Job", _name(DONE))}
-
-
-def test_a_pool_of_the_same_name_tries_its_claim_out_itself() -> None:
-    heir = pool(metadata={"uid": "heir"})
-    found = _plan(heir, claim(heir), DONE)
-    assert _deleted(found) == {("Job", _name(DONE))}
-    assert len(_made(found)) == 1
 
 
 @table(
