@@ -28,8 +28,8 @@ from kvtier.context import Context, LustreView
 from kvtier.facts.operations import Operations
 from kvtier.plan.lustre import copies
 from kvtier.plan.lustre.copies import Paths
-from kvtier.plan.lustre.operations import Followed
-from kvtier.plan.model import Part, soonest
+from kvtier.plan.lustre.operations import Followed, part
+from kvtier.plan.model import Part, soonest, together
 
 
 @dataclass(frozen=True)
@@ -59,21 +59,17 @@ def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
         return _unseen(lustre, tier.import_on_create, reached, before)
     paths = copies.paths_of(pool, tier.uri, lustre.instance.name)
     subject = copies.import_subject(lustre.instance) if tier.import_on_create else None
-    exported = operations.recorded.get("Export")
-    since = _usable_since(pool.status.conditions) or now
-    schedule = read_schedule(tier.export_schedule, exported.subject if exported else "", since, now)
-    both = _copies(
-        operations, paths, subject, schedule, _hold(usable, operations.recorded, lustre.instance.state)
-    )
+    last, since = operations.recorded.get("Export"), _usable_since(pool.status.conditions) or now
+    schedule = read_schedule(tier.export_schedule, last.subject if last else "", since, now)
+    hold = _hold(usable, operations.recorded, lustre.instance.state)
+    both = _copies(operations, paths, subject, schedule, hold)
     condition = _condition(both, paths, before)
-    part = Part(
+    reported = Part(
         conditions=(condition,),
         tiers=(_tier(condition, reached, both.importing),),
-        calls=(*both.imports.calls, *both.exports.calls),
-        operations=(*both.imports.operations, *both.exports.operations),
         again=_again(both, now, context.pace.moving),
     )
-    return CloudStorage(part, both.importing)
+    return CloudStorage(together(part(both.imports, both.exports), reported), both.importing)
 
 
 def _usable_since(last: Sequence[Condition]) -> str | None:
@@ -248,13 +244,13 @@ def _unseen(
     known = copies.remembered(operations)
     polls = [operations.pace.moving for one in known if copies.runs(one)]
     looks = [wait, operations.pace.waiting] if importing else []
-    part = Part(
+    reported = Part(
         conditions=(condition,),
         tiers=(_tier(condition, reached, importing),),
         operations=known,
         again=soonest(*looks, *polls),
     )
-    return CloudStorage(part, importing)
+    return CloudStorage(reported, importing)
 
 
 def _patience(before: Condition | None, now: str) -> float | None:

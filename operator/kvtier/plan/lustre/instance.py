@@ -71,7 +71,8 @@ def source(instance: Instance) -> Source | None:
     return Source(instance.name, instance.address, instance.filesystem, instance.capacity)
 
 
-_USABLE = ("ACTIVE", "UPDATING")
+USABLE = ("ACTIVE", "UPDATING")
+"""States in which reads and writes are served."""
 
 _STATES: dict[str, tuple[Reason, str]] = {
     "CREATING": (Reason.PROVISIONING, "is being created, which takes ten minutes to an hour"),
@@ -105,7 +106,7 @@ def verdict(instance: Instance) -> Condition | None:
 
     A state that is newer than this version of kvtier is Unknown, and holds up nothing.
     """
-    if instance.state in _USABLE:
+    if instance.state in USABLE:
         return None
     seen = f"instance {instance.name}"
     why = f" ({instance.reason})" if instance.reason else ""

@@ -17,6 +17,7 @@ from kvtier.data import table
 from kvtier.data.lustre_limits import DYNAMIC
 from kvtier.facts.model import Instance, Window
 from kvtier.plan.events import PoolEvent
+from kvtier.plan.lustre.instance import USABLE
 from kvtier.plan.model import Part
 
 _LEAD = timedelta(minutes=30)
@@ -25,7 +26,7 @@ _LEAD = timedelta(minutes=30)
 _LENGTH = timedelta(hours=1)
 """Of a window without an end: docs.cloud.google.com/managed-lustre/docs/maintenance."""
 
-_USABLE, _MAINTAINED = ("ACTIVE", "UPDATING"), ("UPGRADING", "REPAIRING")
+_MAINTAINED = ("UPGRADING", "REPAIRING")
 
 
 @dataclass(frozen=True)
@@ -97,7 +98,7 @@ def _lasts(instance: Instance | None, period: _Period | None, now: datetime) -> 
 
     A window that moves by less than the lead, or a clock that is put back a little, brings nobody back.
     """
-    if instance is None or instance.state not in _USABLE:
+    if instance is None or instance.state not in USABLE:
         return True
     return period is not None and period.start - 2 * _LEAD <= now < period.end
 
