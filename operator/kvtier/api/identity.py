@@ -1,4 +1,4 @@
-"""What a pool's spec alone tells of its Lustre instance and its file system."""
+"""What a pool's spec alone says of its Lustre instance and its file system."""
 
 from typing import Any
 
@@ -51,7 +51,7 @@ def storage_class_name(pool: KVCachePool, lustre: LustreTier) -> str:
 
 
 def storage_class_parameters(pool: KVCachePool, lustre: LustreTier) -> dict[str, Any]:
-    """What the driver is told of a new instance, in the order in which the name of the class is made of it."""
+    """Parameters by which the driver makes an instance, in the order in which the name of the class is made of it."""
     return {
         "throughput": str(lustre.throughput_per_tib),
         "network": str(lustre.network),

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
-from kvtier.api.v1alpha1 import KVCachePool, ServedModel
+from kvtier.api.v1alpha1 import KVCachePool, ObjectStorageTier, ServedModel
 from kvtier.api.v1alpha1.tiers import CREDENTIALS
 
 PULL_KEY = ".dockerconfigjson"
@@ -26,7 +26,10 @@ class NeededKey:
 
 def needed_keys(pool: KVCachePool) -> list[NeededKey]:
     """What the spec names, in its order. Of podTemplate nothing is looked at."""
-    return [*(one for model in pool.spec.models for one in _of_model(model)), *_of_bucket(pool)]
+    return [
+        *(one for model in pool.spec.models for one in _of_model(model)),
+        *_of_bucket(pool.spec.tiers.object_storage),
+    ]
 
 
 def _of_model(model: ServedModel) -> Iterator[NeededKey]:
@@ -45,8 +48,7 @@ def _of_model(model: ServedModel) -> Iterator[NeededKey]:
             yield NeededKey("ConfigMap", found.name, found.key, by, make)
 
 
-def _of_bucket(pool: KVCachePool) -> Iterator[NeededKey]:
-    bucket = pool.spec.tiers.object_storage
+def _of_bucket(bucket: ObjectStorageTier | None) -> Iterator[NeededKey]:
     if bucket and (secret := bucket.credentials_secret_ref):
         make = f"secret generic {secret.name} " + " ".join(
             f"--from-literal={key}=VALUE" for key in CREDENTIALS

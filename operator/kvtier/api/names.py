@@ -38,7 +38,7 @@ def digest(*parts: str, length: int = 8) -> str:
 
 
 def derive(*parts: str, limit: int = 52) -> str:
-    """A DNS label that tells what it belongs to and is unique to `parts`, in at most `limit` characters.
+    """A DNS label that says what it belongs to and is unique to `parts`, in at most `limit` characters.
 
     The digest is always there, so that neither a cut nor a replaced dot, nor a dash that could belong to
     either side, makes two names equal. 52 leaves room for the suffixes that controllers add.

@@ -16,7 +16,7 @@ from pydantic.alias_generators import to_camel
 class Row(BaseModel):
     """A part of a table. A key that no field reads is an error."""
 
-    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel, populate_by_name=True)
+    model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 
 
 class Table(Row):

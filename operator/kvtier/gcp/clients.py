@@ -18,7 +18,7 @@ TOTAL_SECONDS = 15.0
 async def _answer(api: str, call: Callable[[], Any]) -> Any:
     """What `call` returns; GoogleError, and nothing else, when that cannot be had within 15 s.
 
-    `api` is for the name of the thread. Who calls knows better than the client when to try again: no retries.
+    `api` is for the name of the thread. No retries: the caller decides when to try again.
     """
     try:
         async with asyncio.timeout(TOTAL_SECONDS):

@@ -24,7 +24,7 @@ class GoogleError(Exception):
     """A Google API's refusal.
 
     `code` is the HTTP status, 0 when there was none. `status` is the canonical code in CamelCase, such as
-    AlreadyExists (googleapis, google/rpc/code.proto); it tells more: 409 is Aborted too.
+    AlreadyExists (googleapis, google/rpc/code.proto); it says more: 409 is Aborted too.
     """
 
     usual = "Unknown"

@@ -56,7 +56,7 @@ def startup_failures(load_seconds: float, cpu_tier: int, pin_seconds_per_gib: fl
 def weights_seconds(accelerator: str, gpus: int) -> float:
     """Time for a model's weights to arrive: they cannot be larger than the memory of the GPUs that hold them.
 
-    Too long a time finds a hanging start late; too short a one would start a large model anew for ever.
+    Too long a time finds a hanging start late; too short a one would restart a large model for ever.
     """
     each = ACCELERATORS.memory_gb.get(accelerator, ACCELERATORS.other_memory_gb)
     return gpus * each * 1000 / ENGINES.weights_mb_per_second

@@ -80,6 +80,7 @@ def test_heads_that_are_repeated_are_kept_once_for_every_gpu() -> None:
     eight, sixteen = (known("meta-llama/Meta-Llama-3.1-8B", "auto", gpus) for gpus in (8, 16))
     assert sixteen.block_bytes == eight.block_bytes
     assert sixteen.tier_token_bytes() == 2 * eight.tier_token_bytes()
+    assert sixteen.of_one_gpu().tier_token_bytes() * 16 == sixteen.tier_token_bytes()
 
 
 def test_a_latent_is_kept_once_however_many_gpus_there_are() -> None:
