@@ -16,8 +16,11 @@ Config = dict[str, Any]
 Kind = Literal["Full", "Window", "Chunk", "State"]
 
 _MOST_LAYERS = 1000
-_MOST_BYTES = 1 << 40
-"""Beyond any model: a document may say anything, and what comes of it goes into 64-bit numbers of the status."""
+_MOST_BYTES = 1 << 28
+"""Beyond any model: a document may say anything, and what comes of it goes into 64-bit numbers of the status.
+
+Of a layer's token or state. A chunk of 1024 blocks of 128 tokens on 64 GPUs then has less than 2^62 bytes.
+"""
 
 
 @dataclass(frozen=True)

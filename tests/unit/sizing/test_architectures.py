@@ -155,6 +155,7 @@ def test_layers(changes: dict[str, Any], layers: tuple[Layers, ...]) -> None:
         "linear heads that do not divide among the GPUs": {**GATED, "num_attention_heads": 32, "gpus": 32},
         "no layers": {"num_hidden_layers": 0},
         "more layers than any model has": {"num_hidden_layers": 1001},
+        "more bytes than any model has": {"hidden_size": 1 << 32},
         "a type without a known layout": {"dtype": "turboquant_k8v4"},
         "8 bits in sparse attention, which mean one thing here and another there": {**SPARSE, "dtype": "fp8"},
         "a field that is missing": {**LATENT, "qk_rope_head_dim": None},
