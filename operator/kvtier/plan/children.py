@@ -77,10 +77,6 @@ def _value(text: str, values: list[Any]) -> Any:
     return values[int(index)]
 
 
-def claim_name(pool: KVCachePool) -> str:
-    return names.claim(pool.name)
-
-
 def labels(namespace: str, pool: str) -> dict[str, str]:
     """Labels by which the children of a pool are found again."""
     return {

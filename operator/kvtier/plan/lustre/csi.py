@@ -5,6 +5,7 @@ A volume that has outlived its claim is bound again, so that a pool that comes b
 
 from collections.abc import Iterable
 
+from kvtier.api import names
 from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id, storage_class_parameters
 from kvtier.api.quantities import canonical, gib
@@ -15,7 +16,7 @@ from kvtier.context import Context, LustreView
 from kvtier.facts.children import Claim, StorageClass, fixed_fields
 from kvtier.facts.volumes import Volume
 from kvtier.pace import Pace
-from kvtier.plan.children import child, claim_name
+from kvtier.plan.children import child
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre import provisioning, resize
 from kvtier.plan.lustre.instance import StorageState, nothing_created, verdict
@@ -145,7 +146,7 @@ def _claim(pool: KVCachePool, class_name: str, volume: str, size: int) -> Manife
     return child(
         "persistentvolumeclaim",
         pool,
-        claim_name(pool),
+        names.claim(pool.name),
         storage_class=class_name,
         volume=volume,
         capacity=canonical(size),
