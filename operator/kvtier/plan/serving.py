@@ -75,12 +75,12 @@ def _engines(pool: KVCachePool, model: ModelView, access: Access) -> Part:
     if mounted and claim is None and not access.leave and pool.spec.tiers.lustre is not None:
         return Part()
     made = deployment(pool, model, claim)
-    released = live is not None and model.spec.wanted_replicas() is None
-    handovers = replica_handover(live, signature(made)) if live is not None and released else ()
+    released = model.spec.wanted_replicas() is None
+    handovers = _replica_handover(live, signature(made)) if live and released else ()
     return Part(applies=(made, service(pool, model)), handovers=handovers)
 
 
-def replica_handover(live: Deployment, applying: str) -> tuple[Manifest, ...]:
+def _replica_handover(live: Deployment, applying: str) -> tuple[Manifest, ...]:
     """What keeps the number of replicas of a Deployment that is about to be applied without it.
 
     A field that its only manager stops applying is removed, and replicas would become 1: engines that serve would be
