@@ -53,3 +53,34 @@ def test_the_user_guide_names_every_sample(sample: str) -> None:
 def test_links_lead_somewhere(page: Path) -> None:
     for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
         assert (page.parent / target).exists(), target
+
+
+SOURCE = ROOT / "operator" / "kvtier"
+CONTRIBUTING = (ROOT / "CONTRIBUTING.md").read_text()
+TASKS = dict(
+    re.findall(
+        r"^\| (.+?) \| (.+) \|$",
+        CONTRIBUTING.split("## Where everyday changes go")[1].split("## ")[0],
+        re.MULTILINE,
+    )[2:]
+)
+
+
+def _is_there(path: str) -> bool:
+    """In the repository or in the package; NAME stands for a file that the task adds to an existing folder."""
+    for root in (ROOT, SOURCE):
+        place = root / path
+        if place.exists() or ("NAME" in place.name and place.parent.is_dir()):
+            return True
+    return False
+
+
+def test_contributing_names_the_everyday_tasks() -> None:
+    assert len(TASKS) == 6
+
+
+@pytest.mark.parametrize("task", TASKS)
+def test_an_everyday_task_takes_at_most_five_paths_that_exist(task: str) -> None:
+    paths = re.findall(r"`([\w./-]+\.(?:py|yaml|md|in|j2))`", TASKS[task])
+    assert 1 <= len(paths) <= 5
+    assert [path for path in paths if not _is_there(path)] == []

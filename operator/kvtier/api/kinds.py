@@ -46,7 +46,8 @@ class Resource:
 class ChildKind:
     """One kind of object that kvtier makes for a pool.
 
-    `template` is its file in plan/templates. `concern` is the condition that a refused write turns False. `stage` is
+    `template` is its file in plan/templates. `concern` is the condition that a refused write turns False; a child of
+    ModelsReady has the name of its model's Service. `stage` is
     when a teardown deletes it. `owned`: it has an ownerReference to its pool, so that Kubernetes deletes it with the
     pool. `pruned`: the planner deletes it once the spec no longer asks for it; else deletionPolicy (data) or its own
     concern (Jobs) decides.

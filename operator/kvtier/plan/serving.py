@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
 from kvtier.api.conditions import MODELS_READY, Condition, false, true
-from kvtier.api.kinds import DEPLOYMENT, SERVICE
+from kvtier.api.kinds import CHILD_KINDS, DEPLOYMENT
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus
 from kvtier.checks import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, Checks, blockers
@@ -17,6 +17,9 @@ from kvtier.plan.lustre.shared_tier import Access
 from kvtier.plan.model import Manifest, Part, together
 from kvtier.plan.model_sizes import with_sizes
 from kvtier.plan.pod_events import hindrance
+
+_PER_MODEL = tuple(child.kind for child in CHILD_KINDS if child.concern == MODELS_READY)
+"""Kinds of which every model has one, named after it."""
 
 
 def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable: bool) -> Part:
@@ -43,7 +46,7 @@ def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable:
     reported = Part(
         conditions=(_condition(unstarted, lacking, models, context.pod_events),),
         models=tuple(statuses),
-        keeps=tuple((kind, model.name) for model in models for kind in (DEPLOYMENT.kind, SERVICE.kind)),
+        keeps=tuple((kind, model.name) for model in models for kind in _PER_MODEL),
         again=context.pace.pods if lacking and not unstarted else None,
     )
     return together(*served, reported)
