@@ -3,9 +3,77 @@
 from collections.abc import Iterable
 
 from kvtier.api import quantities
-from kvtier.api.kinds import Object
+from kvtier.api.kinds import CSI_DRIVER, CSI_NODE, NODE, Object
 from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.facts.model import Cluster, Node
+
+
+class ClusterParts:
+    """The pieces that make up `Cluster`. Every change answers whether it changed a fact."""
+
+    def __init__(self) -> None:
+        self._nodes: dict[str, Node] = {}
+        self._with_driver: dict[str, set[str]] = {CSI_NODE.kind: set(), CSI_DRIVER.kind: set()}
+        self._version = ""
+        self._built: Cluster | None = None
+        self.compute_class_served = True
+
+    def cluster(self) -> Cluster:
+        """The facts as one value, nodes in the order of their names."""
+        if self._built is None or self._built.compute_class_served != self.compute_class_served:
+            self._built = Cluster(
+                version=self._version,
+                nodes=tuple(self._nodes[name] for name in sorted(self._nodes)),
+                lustre_driver=bool(self._with_driver[CSI_DRIVER.kind]),
+                lustre_nodes=frozenset(self._with_driver[CSI_NODE.kind]),
+                compute_class_served=self.compute_class_served,
+            )
+        return self._built
+
+    def set_version(self, version: str) -> bool:
+        changed, self._version = self._version != version, version
+        return self._changed(changed)
+
+    def put(self, kind: str, obj: Object) -> bool:
+        name = obj["metadata"]["name"]
+        if kind != NODE.kind:
+            return self._set_driver(kind, name, _has_driver(kind, obj))
+        found = node(obj)
+        changed = self._nodes.get(name) != found
+        self._nodes[name] = found
+        return self._changed(changed)
+
+    def remove(self, kind: str, obj: Object) -> bool:
+        name = obj["metadata"]["name"]
+        if kind != NODE.kind:
+            return self._set_driver(kind, name, False)
+        return self._changed(self._nodes.pop(name, None) is not None)
+
+    def replace(self, kind: str, objects: Iterable[Object]) -> bool:
+        """All objects of a kind: what is not among them is gone."""
+        listed = {obj["metadata"]["name"]: obj for obj in objects}
+        known = set(self._nodes if kind == NODE.kind else self._with_driver[kind])
+        gone = [self.remove(kind, {"metadata": {"name": name}}) for name in known - set(listed)]
+        return any([*gone, *[self.put(kind, obj) for obj in listed.values()]])
+
+    def _set_driver(self, kind: str, name: str, there: bool) -> bool:
+        names = self._with_driver[kind]
+        changed = (name in names) != there
+        names.add(name) if there else names.discard(name)
+        return self._changed(changed)
+
+    def _changed(self, changed: bool) -> bool:
+        if changed:
+            self._built = None
+        return changed
+
+
+def _has_driver(kind: str, obj: Object) -> bool:
+    """Whether a CSINode or a CSIDriver shows the Lustre driver."""
+    if kind == CSI_DRIVER.kind:
+        return bool(obj["metadata"]["name"] == LUSTRE_DRIVER)
+    drivers = obj.get("spec", {}).get("drivers") or []
+    return any(driver["name"] == LUSTRE_DRIVER for driver in drivers)
 
 
 def node(obj: Object) -> Node:
@@ -31,75 +99,3 @@ def _size(quantity: str) -> int:
         return quantities.parse(quantity)
     except ValueError:
         return 0
-
-
-class ClusterParts:
-    """The pieces that make up `Cluster`. Every change tells whether it changed a fact."""
-
-    def __init__(self) -> None:
-        self._nodes: dict[str, Node] = {}
-        self._registered: set[str] = set()
-        self._drivers: set[str] = set()
-        self._version = ""
-        self._built: Cluster | None = None
-        self.compute_class_served = True
-
-    def cluster(self) -> Cluster:
-        """The facts as one value, nodes in the order of their names."""
-        if self._built is None or self._built.compute_class_served != self.compute_class_served:
-            self._built = Cluster(
-                version=self._version,
-                nodes=tuple(self._nodes[name] for name in sorted(self._nodes)),
-                lustre_driver=LUSTRE_DRIVER in self._drivers,
-                lustre_nodes=frozenset(self._registered),
-                compute_class_served=self.compute_class_served,
-            )
-        return self._built
-
-    def set_version(self, version: str) -> bool:
-        changed, self._version = self._version != version, version
-        return self._changed(changed)
-
-    def put(self, kind: str, obj: Object) -> bool:
-        name = obj["metadata"]["name"]
-        if kind == "Node":
-            new = node(obj)
-            changed = self._nodes.get(name) != new
-            self._nodes[name] = new
-            return self._changed(changed)
-        holds = _drives_lustre(obj) if kind == "CSINode" else True
-        return self._changed(_set(self._set_of(kind), name, holds))
-
-    def remove(self, kind: str, obj: Object) -> bool:
-        name = obj["metadata"]["name"]
-        if kind == "Node":
-            return self._changed(self._nodes.pop(name, None) is not None)
-        return self._changed(_set(self._set_of(kind), name, False))
-
-    def replace(self, kind: str, objects: Iterable[Object]) -> bool:
-        """All objects of a kind: what is not among them is gone."""
-        listed = {obj["metadata"]["name"]: obj for obj in objects}
-        known = set(self._nodes) if kind == "Node" else set(self._set_of(kind))
-        gone = [self.remove(kind, {"metadata": {"name": name}}) for name in known - set(listed)]
-        return any([*gone, *[self.put(kind, obj) for obj in listed.values()]])
-
-    def _set_of(self, kind: str) -> set[str]:
-        return self._registered if kind == "CSINode" else self._drivers
-
-    def _changed(self, changed: bool) -> bool:
-        if changed:
-            self._built = None
-        return changed
-
-
-def _drives_lustre(csi_node: Object) -> bool:
-    drivers = csi_node.get("spec", {}).get("drivers") or []
-    return any(driver["name"] == LUSTRE_DRIVER for driver in drivers)
-
-
-def _set(names: set[str], name: str, member: bool) -> bool:
-    """Make `name` a member or not; whether that changed anything."""
-    if (name in names) == member:
-        return False
-    names.add(name) if member else names.discard(name)
-    return True

@@ -34,16 +34,16 @@ def parse(text: str) -> GKEVersion | None:
 
 def gate(name: str) -> GKEVersion:
     """The version from which the gated feature works."""
-    return _known(table("gke_versions")["gates"][name]["from"])
+    return _parsed(table("gke_versions")["gates"][name]["from"])
 
 
 def defect(name: str) -> tuple[GKEVersion, GKEVersion]:
     """First broken and first fixed version of a known defect."""
     entry: dict[str, Any] = table("gke_versions")["defects"][name]
-    return _known(entry["brokenFrom"]), _known(entry["fixedIn"])
+    return _parsed(entry["brokenFrom"]), _parsed(entry["fixedIn"])
 
 
-def _known(text: str) -> GKEVersion:
+def _parsed(text: str) -> GKEVersion:
     version = parse(text)
     if version is None:
         raise ValueError(f"data/gke_versions.yaml: {text!r} is not a GKE version")

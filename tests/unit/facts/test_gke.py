@@ -1,6 +1,7 @@
 """Facts of a GKE cluster: asked for once, kept, and explained when they cannot be had."""
 
 import asyncio
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,21 +17,20 @@ from unit.builders import context, facts, pool
 from unit.google import Clock
 from unit.tables import table
 
-HOME, AWAY = (Cluster(project="p", location="us-central1", name=name) for name in ("home", "away"))
-HOME_NAME, AWAY_NAME = (f"projects/p/locations/us-central1/clusters/{name}" for name in ("home", "away"))
+HOME = Cluster(project="p", location="us-central1", name="home")
+HOME_NAME = "projects/p/locations/us-central1/clusters/home"
 NETWORK = "projects/p/global/networks/n"
 KNOWN = GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=True, legacy_port=False)
 
 
 @pytest.fixture
 def reader(gke_api: GKEApi, clock: Clock) -> GKEReader:
-    for name in (HOME_NAME, AWAY_NAME):
-        gke_api.put(name, cluster(NETWORK))
+    gke_api.put(HOME_NAME, cluster(NETWORK))
     return GKEReader(clock)
 
 
-async def read(reader: GKEReader, of: Cluster = HOME) -> GKECluster:
-    found = await reader.read(of)
+async def read(reader: GKEReader) -> GKECluster:
+    found = await reader.read(HOME)
     assert found is not None
     return found
 
@@ -40,25 +40,23 @@ async def test_a_pool_that_names_no_cluster_costs_no_request(reader: GKEReader, 
     assert not gke_api.calls()
 
 
+OFF = GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=False, legacy_port=False)
+LEGACY = {"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": True}}
+
+
 @table(
     "document, found",
     {
         "network, version, add-on and port": (cluster(NETWORK), KNOWN),
-        "that the add-on is off": (
-            cluster(NETWORK, lustre=False),
-            GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=False, legacy_port=False),
-        ),
+        "that the add-on is off": (cluster(NETWORK, lustre=False), OFF),
         "that its nodes speak at the legacy port": (
-            cluster(
-                NETWORK,
-                addonsConfig={"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": True}},
-            ),
-            GKECluster(NETWORK, "1.35.2-gke.1842000", lustre_addon=True, legacy_port=True),
+            cluster(NETWORK, addonsConfig=LEGACY),
+            replace(KNOWN, legacy_port=True),
         ),
-        "nothing that the API leaves out": ({}, GKECluster(lustre_addon=False, legacy_port=False)),
+        "nothing that the API leaves out": ({}, replace(OFF, network=None, version=None)),
         "no network of an empty configuration": (
             {"networkConfig": {}, "network": "n", "addonsConfig": None},
-            GKECluster(lustre_addon=False, legacy_port=False),
+            replace(OFF, network=None, version=None),
         ),
     },
 )
@@ -151,25 +149,26 @@ async def test_after_a_failure_the_api_is_asked_again_in_a_minute(
     assert await read(reader) == KNOWN
 
 
-@pytest.mark.parametrize("fault", [refusal(401), refusal(429), refusal(503), Drop()])
-async def test_an_outage_does_not_undo_what_is_known_for_an_hour(
-    reader: GKEReader, gke_api: GKEApi, clock: Clock, fault: Fault
-) -> None:
-    assert await read(reader) == KNOWN
-    gke_api.fail(fault)
-    clock.now += 3599
-    assert await read(reader) == KNOWN
-    clock.now += 60
-    assert (await read(reader)).error
-
-
-@pytest.mark.parametrize("code", [400, 403, 404])
-async def test_a_refusal_about_the_cluster_undoes_what_was_known(
-    reader: GKEReader, gke_api: GKEApi, clock: Clock, code: int
+@pytest.mark.parametrize(
+    ("fault", "known"),
+    [
+        (refusal(401), True),
+        (refusal(429), True),
+        (refusal(503), True),
+        (Drop(), True),
+        (refusal(400), False),
+        (refusal(403), False),
+        (refusal(404), False),
+    ],
+)
+async def test_what_is_known_outlives_an_outage_of_an_hour_but_no_refusal_about_the_cluster(
+    reader: GKEReader, gke_api: GKEApi, clock: Clock, fault: Fault, known: bool
 ) -> None:
     await read(reader)
-    gke_api.fail(refusal(code))
-    clock.now += 240
+    gke_api.fail(fault)
+    clock.now += 3599
+    assert (await read(reader) == KNOWN) is known
+    clock.now += 60
     assert (await read(reader)).error
 
 
@@ -181,12 +180,6 @@ async def test_pools_that_ask_at_the_same_time_share_one_request(reader: GKERead
     gke_api.heal()
     assert await asyncio.gather(*asking) == [KNOWN] * 50
     assert len(gke_api.calls()) == 1
-
-
-async def test_a_failure_about_one_cluster_does_not_touch_another(reader: GKEReader, gke_api: GKEApi) -> None:
-    gke_api.fail(refusal(500), cluster=HOME_NAME)
-    assert (await read(reader)).error
-    assert await read(reader, AWAY) == KNOWN
 
 
 async def test_only_the_first_answer_is_waited_for(gke_api: GKEApi, clock: Clock) -> None:

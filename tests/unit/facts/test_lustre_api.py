@@ -119,89 +119,38 @@ async def test_an_active_instance_is_kept_for_four_minutes(
     assert await size(reader) == 18000
 
 
-@pytest.mark.parametrize("word", ["CREATING", "UPDATING", "DELETING", "UPGRADING", "SUSPENDED"])
-async def test_an_instance_that_is_not_active_is_asked_for_again_soon(
-    reader: LustreReader, project: LustreProject, clock: Clock, word: str
+@pytest.mark.parametrize(
+    ("fault", "known"),
+    [
+        (refusal("UNAUTHENTICATED"), True),
+        (refusal("UNAVAILABLE"), True),
+        (Drop(), True),
+        (refusal("PERMISSION_DENIED"), False),
+        (refusal("INVALID_ARGUMENT"), False),
+    ],
+)
+async def test_what_is_known_outlives_an_outage_but_no_refusal_about_the_instance(
+    reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault, known: bool
 ) -> None:
-    project.set_state("home", word)
-    assert await state(reader) == word
-    project.set_state("home", "")
-    clock.now += 14
-    assert await state(reader) == word
-    clock.now += 1
-    assert await state(reader) == "ACTIVE"
-
-
-@pytest.mark.parametrize("fault", [refusal("UNAUTHENTICATED"), refusal("UNAVAILABLE"), Drop()])
-async def test_an_outage_does_not_undo_what_is_known_for_an_hour(
-    reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault
-) -> None:
-    known = await read(reader)
-    project.fail(fault, times=-1)
-    clock.now += 3599
-    assert await read(reader) == known
-    clock.now += 15
-    assert (await read(reader)).error
-
-
-async def test_after_an_outage_the_api_is_asked_again_soon(
-    reader: LustreReader, project: LustreProject, clock: Clock
-) -> None:
-    await read(reader)
-    project.fail(Drop())
+    before = await read(reader)
+    project.fail(fault)
     clock.now += 240
-    assert await state(reader) == "ACTIVE"
-    project.put("home", instance(18000))
-    clock.now += 15
-    assert await size(reader) == 18000
+    assert (await read(reader) == before) is known
 
 
-async def test_an_instance_that_is_gone_is_not_kept(
-    reader: LustreReader, project: LustreProject, clock: Clock
-) -> None:
-    await read(reader)
-    project.remove("home")
-    clock.now += 240
-    assert await read(reader) == LustreFacts()
-    project.fail(Drop())
-    clock.now += 15
-    assert (await read(reader)).error, "in an outage nobody knows that it does not exist"
-
-
-@pytest.mark.parametrize("status", ["PERMISSION_DENIED", "INVALID_ARGUMENT"])
-async def test_a_refusal_about_the_instance_undoes_what_was_known(
-    reader: LustreReader, project: LustreProject, clock: Clock, status: str
-) -> None:
-    await read(reader)
-    project.fail(refusal(status))
-    clock.now += 240
-    assert (await read(reader)).error
-
-
-async def test_a_hundred_pools_that_ask_at_the_same_time_share_one_request(
-    reader: LustreReader, project: LustreProject
-) -> None:
-    hold = project.fail(Hold(), "get")
-    asking = [asyncio.create_task(read(reader)) for _ in range(100)]
-    await reached(hold)
-    project.heal()
-    assert [facts.error for facts in await asyncio.gather(*asking)] == [None] * 100
-    assert len(project.calls("get")) == 1
-
-
-async def test_a_silent_api_about_one_instance_does_not_hold_up_another(
+async def test_a_hundred_pools_share_one_request_which_does_not_hold_up_another(
     reader: LustreReader, project: LustreProject
 ) -> None:
     hold = project.fail(Hold(), instance="home", times=-1)
-    stuck = asyncio.create_task(read(reader))
+    asking = [asyncio.create_task(state(reader)) for _ in range(100)]
     await reached(hold)
     assert await state(reader, AWAY) == "ACTIVE"
-    assert not stuck.done()
     project.heal()
-    assert (await stuck).instance
+    assert await asyncio.gather(*asking) == ["ACTIVE"] * 100
+    assert len(project.calls("get", instance="home")) == 1
 
 
-async def test_the_first_answer_is_left_to_the_next_reader_too(
+async def test_a_slow_answer_is_left_to_the_next_reader_the_first_one_too(
     reader: LustreReader, project: LustreProject
 ) -> None:
     reader.patience = 0.0
@@ -210,23 +159,9 @@ async def test_the_first_answer_is_left_to_the_next_reader_too(
     assert found == [LustreFacts(error=f"the Lustre API is being asked about {HOME}", pending=True)] * 3
     await reached(hold)
     project.heal()
-    reader.patience = 60.0
-    assert await state(reader) == "ACTIVE"
-    assert len(project.calls()) == 1
-
-
-async def test_a_slow_answer_leaves_what_is_known(
-    reader: LustreReader, project: LustreProject, clock: Clock
-) -> None:
-    known = await read(reader)
-    reader.patience = 0.0
-    project.set_state("home", "SUSPENDED")
-    project.fail(Hold(), times=-1)
-    clock.now += 240
-    assert [await read(reader) for _ in range(3)] == [known] * 3
-    project.heal()
     reader.patience = None
-    assert await state(reader) == "SUSPENDED", "a command waits for as long as it takes"
+    assert await state(reader) == "ACTIVE", "a command waits for as long as it takes"
+    assert len(project.calls()) == 1
 
 
 async def grow(gib: int) -> str:
@@ -234,7 +169,7 @@ async def grow(gib: int) -> str:
     return str((await clients.start_operation("update", HOME, REQUEST, {"capacityGib": str(gib)})).name)
 
 
-async def test_an_operation_that_the_status_names_is_followed_to_its_end(
+async def test_an_operation_is_followed_to_its_end_which_is_when_the_instance_has_been_seen_after_it(
     reader: LustreReader, project: LustreProject, clock: Clock
 ) -> None:
     project.configure(update_seconds=HELD)
@@ -244,24 +179,13 @@ async def test_an_operation_that_the_status_names_is_followed_to_its_end(
     project.finish(name)
     clock.now += 14
     assert await read(reader, HOME, {REQUEST: name}) == running
+    project.fail(Drop(), "get")
     clock.now += 1
+    assert await read(reader, HOME, {REQUEST: name}) == running
+    clock.now += 15
     over = await read(reader, HOME, {REQUEST: name})
     assert over.operations == {REQUEST: Operation(name, done=True)}
     assert await size(reader) == 18000
-
-
-async def test_an_operation_is_over_only_once_the_instance_has_been_seen_after_it(
-    reader: LustreReader, project: LustreProject, clock: Clock
-) -> None:
-    project.configure(update_seconds=HELD)
-    name = await grow(18000)
-    before = await read(reader, HOME, {REQUEST: name})
-    project.finish(name)
-    project.fail(Drop(), "get")
-    clock.now += 15
-    assert await read(reader, HOME, {REQUEST: name}) == before
-    clock.now += 15
-    assert (await read(reader, HOME, {REQUEST: name})).operations[REQUEST].done
 
 
 async def test_a_finished_operation_is_not_asked_about_again(
@@ -286,30 +210,20 @@ async def test_an_operation_that_the_api_has_forgotten_has_ended(reader: LustreR
     assert (found.done, found.code) == (True, "NotFound")
 
 
-async def test_an_operation_that_may_not_be_looked_at_says_so(
-    reader: LustreReader, project: LustreProject, clock: Clock
+@pytest.mark.parametrize(
+    ("fault", "message"), [(refusal("PERMISSION_DENIED"), "grant roles/lustre.viewer"), (Drop(), "")]
+)
+async def test_an_operation_that_cannot_be_looked_at_stays_as_it_was_and_says_what_can_be_done(
+    reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault, message: str
 ) -> None:
     name = await grow(18000)
-    project.fail(refusal("PERMISSION_DENIED"), "get_operation")
+    project.fail(fault, "get_operation")
     found = (await read(reader, HOME, {REQUEST: name})).operations[REQUEST]
-    assert not found.done
-    assert "grant roles/lustre.viewer" in found.message
+    assert (found.name, found.done) == (name, False)
+    assert message in found.message
+    assert bool(found.message) is bool(message)
     clock.now += 15
     assert (await read(reader)).operations[REQUEST].done
-
-
-async def test_an_outage_leaves_an_operation_as_it_was(
-    reader: LustreReader, project: LustreProject, clock: Clock
-) -> None:
-    name = await grow(18000)
-    project.fail(Drop(), "get_operation")
-    assert (await read(reader, HOME, {REQUEST: name})).operations[REQUEST] == Operation(name)
-    clock.now += 15
-    assert (await read(reader)).operations[REQUEST].done
-
-
-async def test_a_request_whose_operation_nobody_knows_is_not_made_up(reader: LustreReader) -> None:
-    assert (await read(reader, HOME, {REQUEST: ""})).operations == {}
 
 
 async def test_after_a_request_the_instance_is_asked_for_at_once(
