@@ -25,18 +25,12 @@ class Item(NamedTuple):
     key: tuple[Any, ...]
 
 
-Fields = dict[tuple[str | Item, ...], Any]
+Path = tuple[str | Item, ...]
+Fields = dict[Path, Any]
 """Values by their paths."""
 
-_SYSTEM = (
-    "name",
-    "namespace",
-    "uid",
-    "resourceVersion",
-    "creationTimestamp",
-    "deletionTimestamp",
-    "managedFields",
-)
+_IDENTITY = ("name", "namespace", "uid", "resourceVersion")
+_SYSTEM = (*_IDENTITY, "creationTimestamp", "deletionTimestamp", "managedFields")
 """Metadata that nobody applies."""
 
 _LIST_KEYS: Mapping[str, tuple[str, ...]] = {
@@ -59,7 +53,7 @@ class _Stored:
     system: dict[str, Any]
     names: dict[str, str]
     fields: Fields = field(default_factory=dict)
-    owned: dict[tuple[str, bool], frozenset[Any]] = field(default_factory=dict)
+    owned: dict[tuple[str, bool], frozenset[Path]] = field(default_factory=dict)
 
     def document(self) -> Any:
         found = _nested(self.fields)
@@ -225,15 +219,14 @@ def _merge(known: _Stored, wanted: Fields, owner: tuple[str, bool]) -> None:
     known.owned[owner] = frozenset(wanted.keys() - empty)
     known.fields |= {path: [] for path in empty if not _below(known.fields, path)}
     known.fields |= {path: value for path, value in wanted.items() if path not in empty}
-    for path in [
-        one for one, value in known.fields.items() if value == [] and len(_below(known.fields, one)) > 1
-    ]:
-        del known.fields[path]
-    for path in former - wanted.keys() - others:
-        _remove(known.fields, path)
+    filled = [
+        path for path, value in known.fields.items() if value == [] and len(_below(known.fields, path)) > 1
+    ]
+    for path in (*filled, *(former - wanted.keys() - others)):
+        known.fields.pop(path, None)
 
 
-def _below(fields: Fields, path: tuple[str | Item, ...]) -> list[Any]:
+def _below(fields: Fields, path: Path) -> list[Path]:
     """Paths that begin with `path`."""
     return [one for one in fields if one[: len(path)] == path]
 
@@ -256,7 +249,7 @@ def _applied(manifest: Object, *, status: bool) -> Fields:
     }
 
 
-def _flat(value: Any, path: tuple[str | Item, ...]) -> Iterator[tuple[tuple[str | Item, ...], Any]]:
+def _flat(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
     """Values by their paths. What is empty is a value too."""
     name = path[-1] if path else ""
     if isinstance(value, Mapping) and value:
@@ -270,21 +263,11 @@ def _flat(value: Any, path: tuple[str | Item, ...]) -> Iterator[tuple[tuple[str 
         yield path, _spelled(path, value)
 
 
-def _spelled(path: tuple[str | Item, ...], value: Any) -> Any:
+def _spelled(path: Path, value: Any) -> Any:
     """Quantities of CPU are kept in the shortest way: 1000m is 1."""
     if path[-1:] == ("cpu",) and isinstance(value, str) and value.endswith("000m"):
         return value.removesuffix("000m")
     return value
-
-
-def _remove(fields: Fields, path: tuple[str | Item, ...]) -> None:
-    """Without the field that tells it apart, an item of a list goes as a whole."""
-    fields.pop(path, None)
-    lists = [index for index, step in enumerate(path) if isinstance(step, Item)]
-    if lists and path[lists[-1] + 1 :] in {(key,) for key in _LIST_KEYS[str(path[lists[-1] - 1])]}:
-        item = path[: lists[-1] + 1]
-        for other in _below(fields, item):
-            del fields[other]
 
 
 def _nested(fields: Fields) -> Any:

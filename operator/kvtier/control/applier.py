@@ -184,13 +184,6 @@ class LustreCaller:
             await asyncio.wait(made, timeout=self.patience)
         return bool(made)
 
-    async def close(self) -> None:
-        """Give up on requests that are under way. The API may carry them out nevertheless."""
-        tasks = list(self._under_way.values())
-        for task in tasks:
-            task.cancel()
-        await asyncio.gather(*tasks, return_exceptions=True)
-
     def _wanted(self, call: Call) -> bool:
         if call.request in self._under_way:
             return False

@@ -24,21 +24,31 @@ def _candidate(client: MemoryClient, identity: str) -> Election:
     return Election(client, "kvtier", identity, clock=virtual_time.now)
 
 
+def _lease(client: MemoryClient) -> Any:
+    return client.find("Lease", NAME)["spec"]
+
+
 def _holder(client: MemoryClient) -> str:
-    return str(client.find("Lease")["spec"]["holderIdentity"])
+    return str(_lease(client)["holderIdentity"])
 
 
 async def _forever() -> None:
     await asyncio.Event().wait()
 
 
+async def _cancel(*tasks: asyncio.Task[None]) -> None:
+    for task in tasks:
+        task.cancel()
+    await asyncio.gather(*tasks, return_exceptions=True)
+
+
 @in_virtual_time
 async def test_a_lease_that_is_not_there_is_made() -> None:
     client = MemoryClient()
     assert await _candidate(client, "a").attempt()
-    lease = client.find("Lease", NAME)
-    assert (lease["metadata"]["namespace"], _holder(client)) == ("kvtier", "a")
-    assert lease["spec"]["leaseDurationSeconds"] == DURATION_SECONDS
+    assert client.find("Lease", NAME)["metadata"]["namespace"] == "kvtier"
+    assert _holder(client) == "a"
+    assert _lease(client)["leaseDurationSeconds"] == DURATION_SECONDS
 
 
 @in_virtual_time
@@ -46,46 +56,35 @@ async def test_a_lease_is_renewed_by_its_holder_and_by_nobody_else() -> None:
     client = MemoryClient()
     first, second = _candidate(client, "a"), _candidate(client, "b")
     assert await first.attempt()
-    acquired = client.find("Lease")["spec"]["acquireTime"]
+    acquired = _lease(client)["acquireTime"]
     for _ in range(20):
         assert not await second.attempt()
         assert await first.attempt()
         await asyncio.sleep(RETRY_SECONDS)
-    spec = client.find("Lease")["spec"]
-    assert spec["leaseTransitions"] == 1
-    assert spec["acquireTime"] == acquired, "renewing is no new acquisition"
+    assert _lease(client)["leaseTransitions"] == 1
+    assert _lease(client)["acquireTime"] == acquired, "renewing is no new acquisition"
 
 
 @in_virtual_time
 async def test_a_lease_that_is_not_renewed_passes_on_once_it_ran_out_by_the_rival_s_own_clock() -> None:
     client = MemoryClient()
-    await asyncio.sleep(3600)
     await _candidate(client, "a").attempt()
+    await asyncio.sleep(3600)
     rival = _candidate(client, "b")
-    assert not await rival.attempt()
+    assert not await rival.attempt(), "it has just started, however old the Lease is"
     await asyncio.sleep(DURATION_SECONDS)
     assert not await rival.attempt()
     await asyncio.sleep(0.1)
     assert await rival.attempt()
     assert _holder(client) == "b"
-    spec = client.find("Lease")["spec"]
-    assert spec["leaseTransitions"] == 2
-    assert spec["acquireTime"] == spec["renewTime"], "it is acquired now"
+    assert _lease(client)["leaseTransitions"] == 2
+    assert _lease(client)["acquireTime"] == _lease(client)["renewTime"], "it is acquired now"
 
 
 @in_virtual_time
-async def test_a_rival_that_has_just_started_waits_however_old_the_lease_is() -> None:
+async def test_of_candidates_that_write_at_once_one_wins() -> None:
     client = MemoryClient()
-    await _candidate(client, "a").attempt()
-    await asyncio.sleep(3600)
-    assert not await _candidate(client, "b").attempt()
-
-
-@in_virtual_time
-async def test_of_two_that_write_at_once_one_loses() -> None:
-    client = MemoryClient()
-    candidates = [_candidate(client, name) for name in ("a", "b", "c")]
-    won = await asyncio.gather(*[one.attempt() for one in candidates])
+    won = await asyncio.gather(*[_candidate(client, name).attempt() for name in ("a", "b", "c")])
     assert won.count(True) == 1
 
 
@@ -130,9 +129,8 @@ async def test_a_lease_that_somebody_else_holds_by_now_is_not_given_back() -> No
 
 
 @in_virtual_time
-async def test_a_leader_that_is_cancelled_ends_its_work_and_gives_the_lease_back() -> None:
-    client = MemoryClient()
-    ended = asyncio.Event()
+async def test_a_leader_that_is_cancelled_ends_its_work_and_a_second_replica_takes_over() -> None:
+    client, ended = MemoryClient(), asyncio.Event()
 
     async def work() -> None:
         try:
@@ -140,19 +138,23 @@ async def test_a_leader_that_is_cancelled_ends_its_work_and_gives_the_lease_back
         finally:
             ended.set()
 
-    leading = asyncio.create_task(_candidate(client, "a").lead(work))
+    first = asyncio.create_task(_candidate(client, "a").lead(work))
+    await asyncio.sleep(1)
+    second = asyncio.create_task(_candidate(client, "b").lead(_forever))
     await asyncio.sleep(60)
     assert _holder(client) == "a"
-    leading.cancel()
-    await asyncio.gather(leading, return_exceptions=True)
+    await _cancel(first)
     assert ended.is_set()
-    assert _holder(client) == ""
+    assert _holder(client) == "", "the Lease is given back"
+    await asyncio.sleep(RETRY_SECONDS)
+    assert _holder(client) == "b"
+    await _cancel(second)
 
 
 @in_virtual_time
 async def test_a_leader_that_cannot_renew_stops_before_its_lease_runs_out_and_leaves_it() -> None:
     client = MemoryClient()
-    client.refuse = lambda write: ApiError(0, "No", "no") if virtual_time.now() > 60 else None
+    client.refuse = lambda request: ApiError(0, "No", "no") if virtual_time.now() > 60 else None
     await _candidate(client, "a").lead(_forever)
     assert virtual_time.now() <= 60 + RENEW_DEADLINE_SECONDS + RETRY_SECONDS < 60 + DURATION_SECONDS
     assert _holder(client) == "a"
@@ -170,8 +172,7 @@ class _Hanging(MemoryClient):
 
 @in_virtual_time
 async def test_a_leader_whose_renewal_hangs_stops_before_its_lease_runs_out() -> None:
-    client = _Hanging()
-    await _candidate(client, "a").lead(_forever)
+    await _candidate(_Hanging(), "a").lead(_forever)
     assert virtual_time.now() <= 60 + RETRY_SECONDS + RENEW_DEADLINE_SECONDS < 60 + DURATION_SECONDS
 
 
@@ -187,7 +188,7 @@ class _Late(MemoryClient):
 @in_virtual_time
 async def test_a_lease_counts_from_when_it_was_asked_for() -> None:
     client = _Late()
-    client.refuse = lambda write: ApiError(0, "No", "no") if write[0] == "replace" else None
+    client.refuse = lambda request: ApiError(0, "No", "no") if request[0] == "replace" else None
     await _candidate(client, "a").lead(_forever)
     assert virtual_time.now() <= RENEW_DEADLINE_SECONDS
 
@@ -195,12 +196,11 @@ async def test_a_lease_counts_from_when_it_was_asked_for() -> None:
 @in_virtual_time
 async def test_a_single_failed_renewal_is_no_loss() -> None:
     client = MemoryClient()
-    client.refuse = lambda write: ApiError(500, "No", "no") if 10 < virtual_time.now() < 15 else None
+    client.refuse = lambda request: ApiError(500, "No", "no") if 10 < virtual_time.now() < 15 else None
     leading = asyncio.create_task(_candidate(client, "a").lead(_forever))
     await asyncio.sleep(120)
     assert not leading.done()
-    leading.cancel()
-    await asyncio.gather(leading, return_exceptions=True)
+    await _cancel(leading)
 
 
 @in_virtual_time
@@ -210,18 +210,3 @@ async def test_a_failure_of_the_work_is_not_swallowed() -> None:
 
     with pytest.raises(ValueError, match="broken"):
         await _candidate(MemoryClient(), "a").lead(work)
-
-
-@in_virtual_time
-async def test_a_second_replica_takes_over_where_the_first_left_off() -> None:
-    client = MemoryClient()
-    first = asyncio.create_task(_candidate(client, "a").lead(_forever))
-    await asyncio.sleep(1)
-    second = asyncio.create_task(_candidate(client, "b").lead(_forever))
-    await asyncio.sleep(60)
-    assert _holder(client) == "a"
-    first.cancel()
-    await asyncio.sleep(RETRY_SECONDS + 1)
-    assert _holder(client) == "b"
-    second.cancel()
-    await asyncio.gather(first, second, return_exceptions=True)

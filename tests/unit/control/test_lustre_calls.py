@@ -1,7 +1,6 @@
 """Requests to the Lustre API: each made once, none waited for long, all of them told to the reader."""
 
 import asyncio
-from collections.abc import AsyncIterator
 from typing import Any
 
 import pytest
@@ -27,10 +26,8 @@ def reader() -> LustreReader:
 
 
 @pytest.fixture
-async def caller(lustre_api: LustreAPI, reader: LustreReader) -> AsyncIterator[LustreCaller]:
-    caller = LustreCaller(reader, patience=60.0)
-    yield caller
-    await caller.close()
+def caller(lustre_api: LustreAPI, reader: LustreReader) -> LustreCaller:
+    return LustreCaller(reader, patience=60.0)
 
 
 async def facts(reader: LustreReader, name: str = HOME) -> LustreFacts:
@@ -146,16 +143,6 @@ async def test_a_request_that_has_started_its_operation_is_never_repeated(
     assert len(project.calls("create")) == 1
 
 
-async def test_the_next_attempt_has_a_request_id_of_its_own(
-    caller: LustreCaller, project: LustreProject
-) -> None:
-    project.fail(refusal("RESOURCE_EXHAUSTED"), "create")
-    await caller.carry_out([CREATE])
-    other = Call("create", HOME, REQUEST.replace("8f", "9f"), CREATE.body)
-    assert await caller.carry_out([other])
-    assert len(project.operations()) == 1
-
-
 async def test_a_request_under_way_is_left_alone_and_repeated_by_nobody(
     caller: LustreCaller, reader: LustreReader, project: LustreProject
 ) -> None:
@@ -190,24 +177,16 @@ async def test_requests_that_hang_hold_up_nothing_else(
     assert await caller.carry_out([Call("update", HOME, REQUEST, {"capacityGib": "18000"})])
 
 
-async def test_one_refusal_does_not_keep_the_other_requests_from_being_made(
+async def test_one_refusal_keeps_neither_other_requests_nor_another_attempt_from_being_made(
     caller: LustreCaller, project: LustreProject
 ) -> None:
-    missing = Call("delete", f"{LOCATION}/instances/missing", REQUEST.replace("8f", "9f"))
+    project.fail(refusal("RESOURCE_EXHAUSTED"), "create")
+    missing = Call("delete", f"{LOCATION}/instances/missing", REQUEST.replace("8f", "7f"))
+    again = Call("create", HOME, REQUEST.replace("8f", "9f"), CREATE.body)
     assert await caller.carry_out([missing, CREATE])
+    assert await caller.carry_out([CREATE, again])
+    assert [call.query["requestId"] for call in project.calls("create")] == [REQUEST, again.request]
     assert len(project.operations()) == 1
-
-
-async def test_closing_gives_up_on_what_hangs(
-    caller: LustreCaller, reader: LustreReader, project: LustreProject
-) -> None:
-    caller.patience = 0.0
-    hold = project.fail(Hold(), "create", times=-1)
-    await caller.carry_out([CREATE])
-    await reached(hold)
-    await caller.close()
-    assert len(asyncio.all_tasks()) == 1
-    assert reader.operation(HOME, REQUEST) == Operation()
 
 
 async def test_who_is_cancelled_while_waiting_takes_no_request_along(
