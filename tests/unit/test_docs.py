@@ -67,8 +67,8 @@ TASKS = dict(
 
 
 def _is_there(path: str) -> bool:
-    """In the repository or in the package; NAME stands for a file that the task adds to an existing folder."""
-    for root in (ROOT, SOURCE):
+    """In the repository, the package or the tests; NAME stands for a file that the task adds to an existing folder."""
+    for root in (ROOT, SOURCE, ROOT / "tests", ROOT / "tests" / "engine"):
         place = root / path
         if place.exists() or ("NAME" in place.name and place.parent.is_dir()):
             return True
@@ -84,3 +84,17 @@ def test_an_everyday_task_takes_at_most_five_paths_that_exist(task: str) -> None
     paths = re.findall(r"`([\w./-]+\.(?:py|yaml|md|in|j2))`", TASKS[task])
     assert 1 <= len(paths) <= 5
     assert [path for path in paths if not _is_there(path)] == []
+
+
+MENTIONED = sorted(
+    {
+        (page.name, path)
+        for page in [*ROOT.glob("docs/**/*.md"), ROOT / "README.md", ROOT / "CONTRIBUTING.md"]
+        for path in re.findall(r"`((?:[\w-]+/)+[\w-]+\.(?:py|yaml|j2|sh))`", page.read_text())
+    }
+)
+
+
+@pytest.mark.parametrize(("page", "path"), MENTIONED)
+def test_files_that_a_page_mentions_are_there(page: str, path: str) -> None:
+    assert _is_there(path), f"{page} mentions {path}"

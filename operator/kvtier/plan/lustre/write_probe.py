@@ -59,20 +59,11 @@ def plan_write_probe(context: Context, checks: Checks, claim: Claim | None, node
     due = probe_job(pool, claim, tried, after=last.job.uid if last else "")
     running = context.children.job(due.name)
     held = None if running else _held(blockers(checks, ENGINES_ON_LUSTRE, pool.spec.strict), nodes_usable)
-    refused = running is not None and _podless(running, context.now)
-    as_root = lustre.spec.prepare_as_root
-    if last and not refused:
-        found = _finding(last.end, as_root, pool_directory(pool))
-        condition = _failed(
-            last.job.name, found, hindrance(context.pod_events, due.name), context.pace.probe_retry
-        )
-    else:
-        condition = held or _progress(due.name, pool.namespace, as_root, refused, context.pod_events)
     wait = context.pace.probe_retry - elapsed(last.end.at, context.now) if last else 0.0
     return WriteProbe(
         Part(
             applies=(due.manifest,) if not running and not held and wait <= 0 else (),
-            conditions=(condition,),
+            conditions=(_unproven(context, due.name, last, running, held),),
             deletes=_all_but(jobs, last.job if last else None, running),
             again=context.pace.probe if running else wait if wait > 0 else None,
         )
@@ -201,6 +192,21 @@ def _written() -> Condition:
     return true(
         TIER_WRITABLE, Reason.WRITTEN, "a Pod wrote to the shared tier as engines do, and read it back"
     )
+
+
+def _unproven(
+    context: Context, due: str, last: _Ended | None, running: Job | None, held: Condition | None
+) -> Condition:
+    """What the last Job has found, until the one that is `due` has ended; else how far that one is.
+
+    `held` says why that one is not made.
+    """
+    pool, events = context.pool, context.pod_events
+    refused = running is not None and _podless(running, context.now)
+    if last is None or refused:
+        return held or _progress(due, pool.namespace, _as_root(pool), refused, events)
+    found = _finding(last.end, _as_root(pool), pool_directory(pool))
+    return _failed(last.job.name, found, hindrance(events, due), context.pace.probe_retry)
 
 
 def _held(refused: Sequence[Condition], nodes_usable: bool) -> Condition | None:
