@@ -53,38 +53,57 @@ def _until(pools: Pools, condition: Callable[[], T], what: str, timeout: float =
     return eventually(looked, timeout, what)
 
 
-def _told(pools: Pools, status: str, reason: str, timeout: float = 60.0) -> Object:
-    def holds() -> Object:
-        found = pools.condition("cached", "CloudStorageSynced")
+def _synced(
+    pools: Pools, status: str, reason: str, words: str = "", timeout: float = 60.0
+) -> tuple[str, list[Object]]:
+    """Wait for CloudStorageSynced with a reason; its message, and the operations of the same status."""
+
+    def holds() -> tuple[str, list[Object]]:
+        known = pools.get("cached").get("status", {})
+        conditions = {one["type"]: one for one in known.get("conditions", [])}
+        found = conditions.get("CloudStorageSynced", {})
         assert (found.get("status"), found.get("reason")) == (status, reason), found
-        return found
+        assert words in found["message"], found
+        return found["message"], known.get("operations", [])
 
     return _until(pools, holds, f"CloudStorageSynced is {status} {reason}", timeout)
 
 
-def _operation(pools: Pools, kind: str) -> Object:
-    return next(one for one in pools.get("cached")["status"]["operations"] if one["kind"] == kind)
+def _only(operations: list[Object], kind: str) -> Object:
+    (found,) = (one for one in operations if one["kind"] == kind)
+    return found
+
+
+def _running(project: LustreProject, verb: str) -> Object:
+    """The only operation of a verb, once there is one: a call follows the status that announces it."""
+
+    def found() -> list[Object]:
+        type_ = f"{verb.title()}DataMetadata"
+        return [one for one in project.operations() if one["metadata"]["@type"].endswith(type_)]
+
+    (running,) = eventually(found, 30.0, f"the {verb} runs")
+    return running
 
 
 def test_engines_start_when_the_import_is_done(cached: Pools, lustre_project: LustreProject) -> None:
     lustre_project.configure(import_seconds=HELD)
     _create(cached, lustre_project)
-    _told(cached, "False", "Importing")
-    (running,) = [one for one in lustre_project.operations() if "Import" in one["metadata"]["@type"]]
+    _synced(cached, "False", "Importing")
+    running = _running(lustre_project, "import")
     moved = running["metadata"]["operationMetadata"]
     assert moved["sourceGcsPath"] == {"uri": URI}
     assert moved["destinationLustrePath"] == {"path": f"/{cached.namespace}/cached/"}
     lustre_project.advance(running["name"], 0.5)
 
     def counted() -> bool:
-        return bool(_operation(cached, "Import").get("transfer", {}).get("objectsCopied") == 50)
+        _, operations = _synced(cached, "False", "Importing")
+        return bool(_only(operations, "Import").get("transfer", {}).get("objectsCopied") == 50)
 
-    _until(cached, counted, "half of the objects are copied")
+    eventually(counted, 60.0, "half of the objects are copied")
     assert cached.children(*DEPLOYMENT) == []
     assert "data is imported from Cloud Storage" in cached.condition("cached", "ModelsReady")["message"]
     lustre_project.finish(running["name"])
-    told = _told(cached, "True", "Imported")
-    assert "100 objects" in told["message"]
+    _synced(cached, "True", "Imported", "100 objects")
     _until(cached, lambda: cached.children(*DEPLOYMENT), "engines are there")
     cached.wait("cached")
     assert len(lustre_project.calls("import")) == 1
@@ -95,11 +114,10 @@ def test_an_import_that_cannot_move_everything_is_told_and_tried_again(
 ) -> None:
     lustre_project.cannot_move(Failure(count=7))
     _create(cached, lustre_project, mode="Opportunistic")
-    told = _told(cached, "False", "ImportFailed")
-    assert "7 of 100 objects were not copied" in told["message"]
-    assert "service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com" in told["message"]
-    assert _operation(cached, "Import")["code"] == "ObjectsFailed"
-    assert len(cached.kube.events(cached.namespace, "cached", "ImportFailed")) == 1
+    message, operations = _synced(cached, "False", "ImportFailed", "7 of 100 objects were not copied")
+    assert "service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com" in message
+    assert _only(operations, "Import")["code"] == "ObjectsFailed"
+    assert len(cached.events("cached", "ImportFailed")) == 1
     cached.wait("cached", "Ready", "True", "WithoutSharedTier")
 
 
@@ -118,28 +136,23 @@ def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
         tiers__cloudStorage={"uri": URI},
     )
 
-    def told() -> bool:
-        assert "another copy or change under way" in _told(cached, "False", "Waiting")["message"]
-        return True
-
-    _until(cached, told, "the copy of others is told of")
-    assert _operation(cached, "Import")["code"] == "Aborted"
+    _, operations = _synced(cached, "False", "Waiting", "another copy or change under way")
+    assert _only(operations, "Import")["code"] == "Aborted"
     assert cached.children(*DEPLOYMENT) == []
     lustre_project.finish(theirs.operation.name)
-    _told(cached, "True", "Imported", timeout=90.0)
+    _synced(cached, "True", "Imported", timeout=90.0)
 
 
 def test_exports_follow_the_schedule(cached: Pools, lustre_project: LustreProject) -> None:
     lustre_project.configure(export_seconds=HELD)
     _create(cached, lustre_project, importOnCreate=False, exportSchedule="* * * * *")
     cached.wait("cached", "StorageReady")
-    _told(cached, "False", "Exporting", timeout=90.0)
-    (running,) = [one for one in lustre_project.operations() if one["metadata"].get("verb") == "export"]
+    _synced(cached, "False", "Exporting", timeout=90.0)
+    running = _running(lustre_project, "export")
     lustre_project.configure(export_seconds=0.0)
     lustre_project.finish(running["name"])
-    told = _told(cached, "True", "Exported")
-    assert "100 objects" in told["message"]
-    assert _operation(cached, "Export")["state"] == "Succeeded"
+    _, operations = _synced(cached, "True", "Exported", "100 objects")
+    assert _only(operations, "Export")["state"] == "Succeeded"
 
 
 def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_project: LustreProject) -> None:
@@ -147,8 +160,7 @@ def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_pro
     _create(cached, lustre_project, importOnCreate=False)
     _until(cached, lambda: cached.condition("cached", "Ready").get("status") == "True", "ready")
     cached.delete("cached")
-    (running,) = _until(cached, lambda: lustre_project.operations()[1:], "the export runs")
-    assert running["metadata"]["verb"] == "export"
+    running = _running(lustre_project, "export")
     assert len(lustre_project.instances()) == 1
     assert cached.children("v1", "PersistentVolumeClaim")
     lustre_project.finish(running["name"])
@@ -162,9 +174,8 @@ def test_a_deletion_waits_while_the_export_fails(cached: Pools, lustre_project: 
     _create(cached, lustre_project, importOnCreate=False)
     _until(cached, lambda: cached.condition("cached", "Ready").get("status") == "True", "ready")
     cached.delete("cached")
-    told = _told(cached, "False", "ExportFailed")
-    assert "7 of 100 objects were not copied" in told["message"]
-    assert "it is tried again" in told["message"]
+    message, _ = _synced(cached, "False", "ExportFailed", "7 of 100 objects were not copied")
+    assert "it is tried again" in message
     assert len(lustre_project.instances()) == 1
     lustre_project.cannot_move()
     eventually(lambda: not lustre_project.instances(), 120.0, "the instance is gone")
@@ -184,8 +195,7 @@ def test_an_operator_that_is_killed_during_an_import_follows_it_to_its_end(fault
 
         faulty.until(running, "the import is known to run")
         operator_process.stop(first, force=True)
-    (operation,) = project.operations()
-    project.finish(operation["name"])
+    project.finish(_running(project, "import")["name"])
     faulty.drop_lease()
     with faulty.operator("--google-seconds=1"):
         faulty.until(lambda: pools.condition("cached", "CloudStorageSynced").get("reason") == "Imported")

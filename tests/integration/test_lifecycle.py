@@ -118,7 +118,7 @@ def test_a_deleted_namespace_takes_its_pools_along(pools: Pools, kube: Kube, pol
     kube.delete("v1", "Namespace", pools.namespace)
     kube.wait_gone("v1", "Namespace", pools.namespace, timeout=60.0)
     eventually(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
-    assert pools.children("cloud.google.com/v1", "ComputeClass") == []
+    eventually(lambda: not pools.children("cloud.google.com/v1", "ComputeClass"))
 
 
 def _mounts(pools: Pools) -> set[str]:

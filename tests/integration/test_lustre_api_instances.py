@@ -100,9 +100,9 @@ def test_a_stockout_is_told_with_what_to_do_and_an_edit_is_tried_at_once(
     lustre_project.stockout(times=1)
     pools.create("chat", **through_api(lustre_project))
     told = until_told(pools, "chat", "False", "Stockout")
+    assert tier(pools, "chat")["phase"] == "Failed"
     assert "does not have enough resources" in told["message"]
     assert "another zone" in told["message"]
-    assert tier(pools, "chat")["phase"] == "Failed"
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
     until_ready(pools, "chat")
     assert tier(pools, "chat")["capacity"] == "18000Gi"
@@ -168,7 +168,7 @@ def test_the_instance_grows_while_engines_go_on(pools: Pools, lustre_project: Lu
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
     until_told(pools, "chat", "True", "Resizing")
     assert (tier(pools, "chat")["phase"], tier(pools, "chat")["capacity"]) == ("Resizing", "9000Gi")
-    running = lustre_project.operations()[-1]
+    running = until(pools, "chat", lambda: lustre_project.operations()[1:])[0]
     assert running["metadata"]["verb"] == "update"
     lustre_project.finish(running["name"])
     until_told(pools, "chat", "True", "Bound")

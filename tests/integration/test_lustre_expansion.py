@@ -45,13 +45,13 @@ def test_a_growth_that_fails_can_be_given_up_and_another_one_succeeds(
     told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")
     assert f"does not grow to 18000Gi: the driver answers {code}: no such size" in told["message"]
     pools.wait(pool, "Ready", "True")
-    eventually(lambda: pools.kube.events(pools.namespace, pool, "ResizeFailed"))
+    assert len(pools.events(pool, "ResizeFailed")) == 1
     _grow(pools, "9000Gi")
     pools.wait(pool, "StorageReady", "True", "GrowthAbandoned")
     lustre.reset()
     _grow(pools, "27000Gi")
     _has(pools, "27000Gi")
-    assert len(pools.kube.events(pools.namespace, pool, "ResizeFailed")) == 1
+    assert len(pools.events(pool, "ResizeFailed")) == 1
 
 
 def test_a_growth_that_exceeds_the_quota_says_so(pools: Pools, lustre: LustreService, pool: str) -> None:

@@ -3,7 +3,7 @@
 import pytest
 
 from testbed.control_plane.cluster import Cluster
-from testbed.kube import Kube, Object
+from testbed.kube import Object
 from testbed.lustre.csi_driver import LustreService
 from testbed.operator_process import USER
 from testbed.pools import Pools
@@ -62,7 +62,7 @@ def test_what_fails_again_and_again_is_written_once(
     lustre.fail("CreateVolume", "PermissionDenied", "denied, request id: 1", times=-1)
     pools.create("pool")
     pools.wait("pool", "StorageReady", "False", "PermissionDenied")
-    eventually(lambda: "PermissionDenied" in pools.condition("pool", "Ready")["reason"])
+    pools.events("pool", "PermissionDenied")
     mark, calls = control_plane.audit.mark(), len(lustre.state().calls)
     eventually(lambda: len(lustre.state().calls) >= calls + 3, what="the driver is asked three times more")
     written = control_plane.audit.writes(mark, USER)
@@ -90,7 +90,7 @@ def _failed(pools: Pools, words: str) -> list[Object]:
 
 
 def test_a_creation_that_failed_for_good_is_tried_again_with_another_claim(
-    pools: Pools, lustre: LustreService, kube: Kube, control_plane: Cluster
+    pools: Pools, lustre: LustreService, control_plane: Cluster
 ) -> None:
     mark = control_plane.audit.mark()
     lustre.fail("CreateInstance", "ResourceExhausted", STOCKOUT)
@@ -106,7 +106,7 @@ def test_a_creation_that_failed_for_good_is_tried_again_with_another_claim(
     pools.wait("pool")
     assert _uid(pools) != failed
     assert [one["capacityGib"] for one in lustre.state().instances.values()] == [18000]
-    (event,) = kube.events(pools.namespace, "pool", "ClaimReplaced")
+    (event,) = pools.events("pool", "ClaimReplaced")
     assert "the spec asks for 18000Gi by now; nothing was stored" in event["message"]
     deletions = [one for one in control_plane.audit.writes(mark, USER) if one.verb == "delete"]
     mine = [one for one in deletions if one.namespace == pools.namespace]

@@ -40,6 +40,16 @@ def _waiting(pools: Pools, words: str) -> None:
     until(pools, "chat", lambda: words in pools.condition("chat", "Ready").get("message", ""), words)
 
 
+def _deletion(project: LustreProject) -> Object:
+    """The deletion of the only instance, once it runs: the call follows the status that announces it."""
+
+    def found() -> list[Object]:
+        return [one for one in project.operations() if one["metadata"].get("verb") == "delete"]
+
+    (running,) = eventually(found, 60.0, "the instance is being deleted")
+    return running
+
+
 def _objects(pools: Pools) -> list[str]:
     return [one["metadata"]["uid"] for kind in (CLAIM, VOLUME) for one in pools.children(*kind)]
 
@@ -50,7 +60,7 @@ def test_an_instance_goes_with_its_pool(pools: Pools, lustre_project: LustreProj
     pools.delete("chat")
     (name,) = lustre_project.instances()
     _waiting(pools, f"instance {name}")
-    running = eventually(lambda: lustre_project.operations()[-1])
+    running = _deletion(lustre_project)
     assert pools.children(*CLAIM) == []
     lustre_project.finish(running["name"])
     until_gone(pools, "chat")
@@ -167,8 +177,7 @@ def test_a_tier_that_leaves_the_spec_goes_once_it_is_not_mounted(
     lustre_project.configure(delete_seconds=HELD)
     pools.patch("chat", {"tiers": {"lustre": None}})
     until(pools, "chat", lambda: tier(pools, "chat").get("phase") == "Deleting")
-    until(pools, "chat", lambda: lustre_project.calls("delete"))
-    lustre_project.finish(lustre_project.operations()[-1]["name"])
+    lustre_project.finish(_deletion(lustre_project)["name"])
     until(pools, "chat", lambda: not _objects(pools) and not tier(pools, "chat"))
     assert lustre_project.instances() == {}
     until_ready(pools, "chat")

@@ -84,7 +84,7 @@ def test_an_announcement_is_told_and_who_rides_stays(
     lustre_project.set_state(instance, "")
     lustre_project.schedule_maintenance(instance, "", "")
     _told(pools, "False", "NoneScheduled")
-    assert len(pools.kube.events(pools.namespace, "kept", "MaintenanceScheduled")) == 1
+    assert len(pools.events("kept", "MaintenanceScheduled")) == 1
 
 
 def test_who_bypasses_leaves_before_the_window_and_comes_back_once(
@@ -109,7 +109,7 @@ def test_who_bypasses_leaves_before_the_window_and_comes_back_once(
     pools.wait("kept", "Ready", "True", "AllReady")
     assert (_mounted(pools), _generation(pools)) == (True, generation + 2)
     for reason in ("TierBypassed", "TierResumed"):
-        assert len(pools.kube.events(pools.namespace, "kept", reason)) == 1
+        assert len(pools.events("kept", reason)) == 1
 
 
 def test_an_outage_of_the_api_rolls_nobody(

@@ -31,7 +31,7 @@ def test_a_node_that_the_cloud_cannot_give_is_told_of_until_it_can(pools: Pools,
     pod = _pod(pools)
     kube.create(_event(pod, "FailedScaleUp", SCALE_UP + AT_RISK))
     _hears(pools, "NodePoolReady", "CapacityUnavailable", "GCE out of resources")
-    assert pools.condition("pool", "Ready")["reason"] == "CapacityUnavailable"
+    pools.wait("pool", "Ready", "False", "CapacityUnavailable")
     assert len(pools.children("apps/v1", "Deployment")) == 1
     kube.delete("v1", "Pod", pod["metadata"]["name"], pools.namespace)
     pools.wait("pool", "NodePoolReady", "True")

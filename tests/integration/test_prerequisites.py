@@ -137,6 +137,11 @@ def test_a_pool_of_any_valid_name_becomes_ready(pools: Pools, name: str) -> None
     pools.create(name)
     pools.wait(name)
     service = pools.child("v1", "Service")
-    pods = pools.kube.list("v1", "Pod", pools.namespace, labelSelector="kvtier.dev/model")
-    selector = service["spec"]["selector"]
-    eventually(lambda: pods and all(selector.items() <= pod["metadata"]["labels"].items() for pod in pods))
+    selector = ",".join(f"{key}={value}" for key, value in service["spec"]["selector"].items())
+    assert _pods(pools, selector) == _pods(pools, "kvtier.dev/model")
+
+
+def _pods(pools: Pools, selector: str) -> set[str]:
+    """Names of the Pods that a selector finds, once there are any."""
+    found = eventually(lambda: pools.kube.list("v1", "Pod", pools.namespace, labelSelector=selector))
+    return {pod["metadata"]["name"] for pod in found}

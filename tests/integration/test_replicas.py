@@ -65,7 +65,7 @@ def test_a_leader_whose_renewal_hangs_stops_before_another_leads(faulty: FaultyC
             since = len(faulty.proxy.requests)
             pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"replicas": 3}]})
             faulty.until_ready(pools, "pool")
-            assert "the lease could not be renewed" in operator_process.logged(first)
+            operator_process.await_log(first, "the lease could not be renewed")
             assert [one for one in faulty.proxy.requests[since:] if re.match(WRITES, one)] == []
 
 

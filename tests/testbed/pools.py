@@ -118,6 +118,11 @@ class Pools:
 
         return eventually(holds, 30.0, f"{type_} of {name} is {status} {reason or ''}")
 
+    def events(self, name: str, reason: str) -> Objects:
+        """Events about a pool, once there is one: they are written after the status that they are about."""
+        about = f"an Event {reason} about {name}"
+        return eventually(lambda: self.kube.events(self.namespace, name, reason), 30.0, about)
+
     def children(self, api_version: str, kind: str) -> Objects:
         """Objects that kvtier made for the pools of this namespace."""
         selector = f"app.kubernetes.io/managed-by=kvtier,kvtier.dev/pool-namespace={self.namespace}"
