@@ -1,12 +1,13 @@
 """What of the shared tier never changes: another value, none, and one that was not given are all refused."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
 
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import ApiError
-from testbed.pools import Pools
+from testbed.pools import Pools, create_namespace, delete_namespace
 from unit.builders import document, joined
 from unit.instances import CLUSTER, KEY, NAME, POLICY, api, by_hand, dynamic, existing
 from unit.tables import table
@@ -18,13 +19,23 @@ def _lustre(**changes: Any) -> dict[str, Any]:
     return {"tiers": {"lustre": changes}}
 
 
-@pytest.fixture
-def made(pools: Pools) -> Callable[[dict[str, Any]], None]:
-    """Makes a pool of which nothing is created: what it cannot see blocks it."""
-    metadata = {"name": "fixed", "namespace": pools.namespace, "uid": None, "generation": None}
+@pytest.fixture(scope="module")
+def pools(control_plane: Cluster) -> Iterator[Pools]:
+    """A namespace for all tests here: each has its own pool, of which nothing is created."""
+    namespace = create_namespace(control_plane.kube, "immutable")
+    yield Pools(control_plane.kube, namespace)
+    delete_namespace(control_plane.kube, namespace)
 
-    def make(changes: dict[str, Any]) -> None:
-        pools.kube.create(document(**joined(changes, {"strict": True}), metadata=metadata))
+
+@pytest.fixture
+def made(pools: Pools) -> Callable[[dict[str, Any]], str]:
+    """Makes a pool that is blocked by what it cannot see; its name."""
+
+    def make(changes: dict[str, Any]) -> str:
+        metadata = {"name": None, "generateName": "fixed-", "namespace": pools.namespace}
+        unset = {"uid": None, "generation": None}
+        pool = document(**joined(changes, {"strict": True}), metadata=metadata | unset)
+        return str(pools.kube.create(pool)["metadata"]["name"])
 
     return make
 
@@ -51,24 +62,24 @@ def made(pools: Pools) -> Callable[[dict[str, Any]], None]:
     },
 )
 def test_is_immutable(pools: Pools, made: Any, before: dict[str, Any], field: str, value: Any) -> None:
-    made(before)
+    name = made(before)
     with pytest.raises(ApiError, match=f"{field} is immutable: create a new pool instead"):
-        pools.patch("fixed", _lustre(**{field: value}))
+        pools.patch(name, _lustre(**{field: value}))
 
 
 def test_particulars_given_by_hand_stay_given_by_hand(pools: Pools, made: Any) -> None:
-    made(by_hand())
+    name = made(by_hand())
     with pytest.raises(ApiError, match="address is immutable"):
-        pools.patch("fixed", _lustre(address=None, filesystem=None, capacity=None))
+        pools.patch(name, _lustre(address=None, filesystem=None, capacity=None))
 
 
 @pytest.mark.parametrize("field", CLUSTER)
 def test_the_cluster_of_an_instance_made_through_the_api_is_immutable(
     pools: Pools, made: Any, field: str
 ) -> None:
-    made(api())
+    name = made(api())
     with pytest.raises(ApiError, match="cluster is immutable with lustre"):
-        pools.patch("fixed", {"cluster": {field: "other"}})
+        pools.patch(name, {"cluster": {field: "other"}})
 
 
 @table(
@@ -90,5 +101,4 @@ def test_the_cluster_of_an_instance_made_through_the_api_is_immutable(
     },
 )
 def test_can_change(pools: Pools, made: Any, before: dict[str, Any], change: dict[str, Any]) -> None:
-    made(before)
-    pools.patch("fixed", change)
+    pools.patch(made(before), change)

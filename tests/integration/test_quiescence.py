@@ -14,6 +14,7 @@ from testbed.operator_process import ROOT, USER
 from testbed.pools import API, SAMPLES, Pools, create_dependencies, create_instances
 from testbed.waiting import eventually
 
+CLAIM = ("v1", "PersistentVolumeClaim")
 RESYNCS = 4
 # Used when a pool was released by force: test_replicas.
 SWEEP = ("kvcachepools", "get")
@@ -66,9 +67,12 @@ def test_every_permission_is_used_and_no_other_is_asked_for(quiet: FaultyCluster
             "pool", {"models": [{"name": "chat", "model": "example/model"}], "deletionPolicy": "Delete"}
         )
         quiet.until_ready(pools, "pool")
-        claim = pools.child("v1", "PersistentVolumeClaim")["metadata"]["name"]
-        quiet.kube.delete("v1", "PersistentVolumeClaim", claim, pools.namespace)
+        claim = pools.child(*CLAIM)["metadata"]
+        quiet.kube.delete(*CLAIM, claim["name"], pools.namespace)
         eventually(lambda: _lists(quiet, "pods"), 30.0, "who keeps a deleted claim is read")
+        quiet.until(
+            lambda: [one["metadata"]["uid"] for one in pools.children(*CLAIM)] not in ([], [claim["uid"]])
+        )
         quiet.until_ready(pools, "pool")
         pools.patch("pool", {"tiers": {"lustre": None}})
         quiet.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))

@@ -1,11 +1,14 @@
 """What the API server refuses at update: what cannot change, and what would lose data."""
 
+from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
+from testbed.control_plane.cluster import Cluster
 from testbed.kube import ApiError, Object
-from testbed.pools import API, Pools
+from testbed.pools import API, Pools, create_namespace, delete_namespace
+from testbed.process import Component
 from testbed.waiting import eventually
 
 LUSTRE_CHANGES = {
@@ -22,15 +25,29 @@ pytestmark = pytest.mark.usefixtures("operator")
 @pytest.fixture
 def pool(pools: Pools) -> str:
     """A pool with a Lustre instance of 18000Gi, known to its status."""
+    return _provisioned(pools)
+
+
+@pytest.fixture(scope="module")
+def unchanged(control_plane: Cluster, operator: Component) -> Iterator[Pools]:
+    """A namespace with such a pool, for tests in which the API server refuses every change of it."""
+    namespace = create_namespace(control_plane.kube, "unchanged")
+    pools = Pools(control_plane.kube, namespace)
+    _provisioned(pools)
+    yield pools
+    delete_namespace(control_plane.kube, namespace)
+
+
+def _provisioned(pools: Pools) -> str:
     pools.create("stable", tiers__lustre__capacity="18000Gi")
     _wait_provisioned(pools, "18000Gi")
     return "stable"
 
 
 @pytest.mark.parametrize("change", LUSTRE_CHANGES.values(), ids=LUSTRE_CHANGES)
-def test_is_immutable(pools: Pools, pool: str, change: Object) -> None:
+def test_is_immutable(unchanged: Pools, change: Object) -> None:
     with pytest.raises(ApiError, match="immutable"):
-        pools.patch(pool, {"tiers": {"lustre": change}})
+        unchanged.patch("stable", {"tiers": {"lustre": change}})
 
 
 def test_a_file_system_name_cannot_be_changed_or_removed(pools: Pools) -> None:
@@ -40,9 +57,9 @@ def test_a_file_system_name_cannot_be_changed_or_removed(pools: Pools) -> None:
             pools.patch("named", {"tiers": {"lustre": {"filesystem": name}}})
 
 
-def test_the_shared_tier_cannot_shrink_below_what_is_provisioned(pools: Pools, pool: str) -> None:
+def test_the_shared_tier_cannot_shrink_below_what_is_provisioned(unchanged: Pools) -> None:
     with pytest.raises(ApiError, match="Lustre only grows"):
-        pools.patch(pool, {"tiers": {"lustre": {"capacity": "9000Gi"}}})
+        unchanged.patch("stable", {"tiers": {"lustre": {"capacity": "9000Gi"}}})
 
 
 def test_a_growth_that_has_not_happened_can_be_taken_back(pools: Pools, pool: str) -> None:
@@ -75,16 +92,16 @@ def test_a_capacity_that_was_refused_stands_in_no_way_of_other_edits(pools: Pool
     ],
     ids=str,
 )
-def test_what_is_no_valid_pool_is_no_valid_update(pools: Pools, pool: str, change: Object) -> None:
+def test_what_is_no_valid_pool_is_no_valid_update(unchanged: Pools, change: Object) -> None:
     with pytest.raises(ApiError) as refusal:
-        pools.patch(pool, change)
+        unchanged.patch("stable", change)
     assert refusal.value.code == 422
 
 
-def test_a_status_without_meaning_is_refused(pools: Pools, pool: str) -> None:
+def test_a_status_without_meaning_is_refused(unchanged: Pools) -> None:
     status: dict[str, Any] = {"status": {"conditions": [{"type": "Ready", "status": "Maybe", "reason": "X"}]}}
     with pytest.raises(ApiError, match="status"):
-        pools.kube.patch(*API, pool, status, pools.namespace, subresource="status")
+        unchanged.kube.patch(*API, "stable", status, unchanged.namespace, subresource="status")
 
 
 def _wait_provisioned(pools: Pools, capacity: str) -> None:
