@@ -51,15 +51,32 @@ def lustre_project(control_plane: Cluster, namespace: str) -> Iterator[LustrePro
     project.reset()
 
 
-@pytest.fixture(scope="module")
-def module_cluster() -> Iterator[FaultyCluster]:
-    """A control plane of the module's own, with fault injection; the test plays the controllers."""
+@pytest.fixture(scope="session")
+def own_cluster() -> Iterator[FaultyCluster]:
+    """A control plane of this worker's own, with fault injection; the test plays the controllers."""
     with faulty_cluster() as made:
         yield made
 
 
 @pytest.fixture
-def faulty(module_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
-    """The module's cluster without what earlier tests have left."""
-    yield module_cluster
-    module_cluster.clear()
+def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
+    """The worker's own cluster without an operator, and without what earlier tests have left."""
+    yield own_cluster
+    own_cluster.clear()
+
+
+@pytest.fixture(scope="module")
+def module_operator(own_cluster: FaultyCluster) -> Iterator[Component]:
+    """An operator for all tests of a module; none of them uses `faulty`, which is for operators of its own."""
+    with own_cluster.operator() as process:
+        yield process
+    own_cluster.clear()
+
+
+@pytest.fixture
+def operated(own_cluster: FaultyCluster, module_operator: Component) -> Iterator[FaultyCluster]:
+    """The worker's own cluster with the module's operator."""
+    yield own_cluster
+    module_operator.require_alive()
+    own_cluster.proxy.remove()
+    own_cluster.delete_pools()

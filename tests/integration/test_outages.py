@@ -78,6 +78,18 @@ def test_a_missing_crd_is_asked_for_and_waited_for() -> None:
         bare.until_ready(pools, "pool")
 
 
+def test_a_missing_permission_is_said_in_the_log_and_waited_for(faulty: FaultyCluster) -> None:
+    message = 'nodes is forbidden: cannot list resource "nodes"'
+    fault = Fault("answer", "GET", path="/nodes.limit", times=None, status=403, message=message)
+    pools = faulty.pools()
+    with faulty.operator() as process, faulty.proxy.injecting(fault):
+        pools.create("pool")
+        operator_process.await_log(process, message)
+        assert pools.children("storage.k8s.io/v1", "StorageClass") == []
+        faulty.proxy.remove(fault)
+        faulty.until_ready(pools, "pool")
+
+
 @contextmanager
 def _silent(faulty: FaultyCluster, resource: str) -> Iterator[None]:
     """The watch of a resource is open, and tells nothing."""

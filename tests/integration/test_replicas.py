@@ -1,7 +1,11 @@
-"""Two replicas of the operator: one works, the other is ready to."""
+"""Operators that follow each other: two replicas, one that is killed, and what one finds that starts late."""
 
 import re
+from contextlib import ExitStack
+from functools import partial
 
+from integration.test_faults import WRITES as WRITES_OF_POOL
+from integration.test_faults import end_of
 from testbed import operator_process
 from testbed.control_plane.proxy import WRITES, Fault
 from testbed.fault_injection import CHILDREN, FaultyCluster
@@ -44,6 +48,22 @@ def test_a_killed_leader_is_followed_when_its_lease_runs_out(faulty: FaultyClust
             pools = faulty.pools()
             pools.create("pool")
             faulty.until_ready(pools, "pool")
+
+
+def test_a_crash_at_any_write_changes_nothing_in_the_end(faulty: FaultyCluster) -> None:
+    with ExitStack() as running:
+        process = running.enter_context(faulty.operator())
+        expected = end_of(faulty, faulty.pools())
+        for index in WRITES_OF_POOL:
+            pools = faulty.pools()
+            kill = partial(process.terminate, force=True)
+            killed = faulty.proxy.inject(Fault("hold", path=pools.namespace, after=index, on_hit=kill))
+            pools.create("pool")
+            faulty.until(partial(getattr, killed, "hits"), f"write number {index}")
+            faulty.proxy.remove(killed)
+            faulty.drop_lease()
+            process = running.enter_context(faulty.operator())
+            assert end_of(faulty, pools, create=False) == expected
 
 
 def test_a_leader_whose_lease_is_taken_ends_itself(faulty: FaultyCluster) -> None:

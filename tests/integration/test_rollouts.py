@@ -20,14 +20,14 @@ DEPLOYMENT = ("apps/v1", "Deployment")
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
 def test_what_the_api_server_makes_of_a_pool_renders_to_what_the_file_does(
-    module_cluster: FaultyCluster, path: Path
+    own_cluster: FaultyCluster, path: Path
 ) -> None:
     """Defaults that the API server fills in are those of `kvtier render`."""
     (pool,) = load(path.read_text(), "default")
     written: Any = yaml.safe_load(path.read_text())
     written["metadata"]["namespace"] = "default"
-    address = module_cluster.kube.path(*API, "default")
-    kept = module_cluster.kube.request("POST", address, json=written, params={"dryRun": "All"})
+    address = own_cluster.kube.path(*API, "default")
+    kept = own_cluster.kube.request("POST", address, json=written, params={"dryRun": "All"})
     nameless = KVCachePool.model_validate(
         {**kept, "metadata": written["metadata"]}
     )  # without uid, as in a file

@@ -56,6 +56,11 @@ class FaultyCluster:
         """The pools of a new namespace."""
         return Pools(self.kube, self.namespace())
 
+    def delete_pools(self) -> None:
+        """Ask for the deletion of all pools; an operator tears them down."""
+        for pool in self.kube.list(*POOL):
+            self.kube.delete(*POOL, pool["metadata"]["name"], pool["metadata"]["namespace"])
+
     def clear(self) -> None:
         """Leave no fault, no Lease and no pool to the next test."""
         self.proxy.remove()
