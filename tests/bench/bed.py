@@ -30,7 +30,7 @@ def bare() -> Iterator[Cluster]:
 @contextmanager
 def operator(cluster: Cluster, *arguments: str) -> Iterator[Component]:
     """The operator, leading, with every pool there is looked at once."""
-    with operator_process.operator(cluster, *arguments) as process:
+    with operator_process.operator(cluster, "--pace", "1", *arguments) as process:
         said(process, "listed")
         yield process
 

@@ -1,5 +1,6 @@
 """Pools whose instance is not the CSI driver's, in tests: their specs, and waiting while the operator looks."""
 
+import time
 from collections.abc import Callable
 from contextlib import suppress
 from typing import Any
@@ -13,6 +14,7 @@ from testbed.waiting import T, eventually
 
 CLAIM, VOLUME = ("v1", "PersistentVolumeClaim"), ("v1", "PersistentVolume")
 DEPLOYMENT = ("apps/v1", "Deployment")
+_LOOK_SECONDS = 0.5
 _NOT_MADE = dict.fromkeys(
     [f"tiers__lustre__{name}" for name in ("capacity", "throughputPerTiB", "zone", "network")]
 )
@@ -40,34 +42,51 @@ def existing(project: LustreProject, instance: str = "shared", **changes: Any) -
 
 
 def until(pools: Pools, name: str, condition: Callable[[], T], what: str = "", timeout: float = 60.0) -> T:
-    """Wait while the operator is made to look at a pool: what the Lustre API tells has no events."""
-    pokes = iter(range(100_000))
+    """Wait while the operator is made to look at a pool now and then: what the Lustre API says has no watch."""
+    due = 0.0
 
     def looked() -> T:
-        poke = {"metadata": {"annotations": {"look": str(next(pokes))}}}
-        with suppress(NotFoundError):
-            pools.kube.patch(*API, name, poke, pools.namespace)
+        nonlocal due
+        if time.monotonic() >= due:
+            annotation = {"metadata": {"annotations": {"look": str(time.monotonic())}}}
+            with suppress(NotFoundError):
+                pools.kube.patch(*API, name, annotation, pools.namespace)
+            due = time.monotonic() + _LOOK_SECONDS
         return condition()
 
     return eventually(looked, timeout, what)
 
 
-def until_told(pools: Pools, name: str, status: str, reason: str, type_: str = "StorageReady") -> Object:
-    """Wait for a condition of a pool."""
+def until_status(
+    pools: Pools,
+    name: str,
+    status: str,
+    reason: str,
+    type_: str = "StorageReady",
+    *,
+    words: str = "",
+    timeout: float = 60.0,
+) -> tuple[Object, Object]:
+    """Wait for a condition of a pool, with words in its message; the condition, and the status that it is in."""
 
-    def holds() -> Object:
-        found = pools.condition(name, type_)
+    def holds() -> tuple[Object, Object]:
+        known: Object = pools.get(name).get("status", {})
+        found: Object = next((one for one in known.get("conditions", []) if one["type"] == type_), {})
         assert (found.get("status"), found.get("reason")) == (status, reason), found
-        return found
+        assert words in found["message"], found
+        return found, known
 
-    return until(pools, name, holds, f"{type_} of {name} is {status} {reason}")
+    return until(pools, name, holds, f"{type_} of {name} is {status} {reason}", timeout)
+
+
+def until_condition(pools: Pools, name: str, status: str, reason: str, type_: str = "StorageReady") -> Object:
+    """Wait for a condition of a pool."""
+    return until_status(pools, name, status, reason, type_)[0]
 
 
 def until_ready(pools: Pools, name: str) -> Object:
     """Wait until a pool is ready; its status."""
-    until_told(pools, name, "True", "AllReady", "Ready")
-    status: Object = pools.get(name)["status"]
-    return status
+    return until_status(pools, name, "True", "AllReady", "Ready")[1]
 
 
 def until_gone(pools: Pools, name: str) -> None:

@@ -17,7 +17,7 @@ def test_replicas_that_an_autoscaler_owns_are_never_written(faulty: FaultyCluste
         for replicas in (4, 0, 2):
             _patch(pools, {"spec": {"replicas": replicas}})
             listed = operator_process.logged(process).count("listed ")
-            operator_process.await_log(process, "listed ", listed + 3)
+            operator_process.await_log(process, "listed ", listed + 2)
             assert _spec(pools)["replicas"] == replicas
         faulty.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
 

@@ -1,10 +1,11 @@
 """Copies between the shared tier and Cloud Storage, against the Lustre API: the import, exports, the last one."""
 
-from collections.abc import Callable
-from typing import Any, TypeVar
+from datetime import UTC, datetime, timedelta
+from typing import Any
 
 import pytest
 
+from integration.instances import until_ready, until_status
 from testbed import operator_process
 from testbed.control_plane.cluster import Cluster
 from testbed.fault_injection import FaultyCluster
@@ -16,7 +17,6 @@ from testbed.waiting import eventually
 
 pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]
 
-T = TypeVar("T")
 DEPLOYMENT = ("apps/v1", "Deployment")
 URI = "gs://my-bucket/cache/"
 
@@ -40,33 +40,13 @@ def _create(pools: Pools, project: LustreProject, mode: str = "Required", **stor
     )
 
 
-def _until(pools: Pools, condition: Callable[[], T], what: str, timeout: float = 60.0) -> T:
-    """Wait while the operator is made to look: what it asks the API for has no events."""
-    pokes = iter(range(100_000))
-
-    def looked() -> T:
-        pools.kube.patch(
-            *API, "cached", {"metadata": {"annotations": {"look": str(next(pokes))}}}, pools.namespace
-        )
-        return condition()
-
-    return eventually(looked, timeout, what)
-
-
 def _synced(
     pools: Pools, status: str, reason: str, words: str = "", timeout: float = 60.0
 ) -> tuple[str, list[Object]]:
-    """Wait for CloudStorageSynced with a reason; its message, and the operations of the same status."""
-
-    def holds() -> tuple[str, list[Object]]:
-        known = pools.get("cached").get("status", {})
-        conditions = {one["type"]: one for one in known.get("conditions", [])}
-        found = conditions.get("CloudStorageSynced", {})
-        assert (found.get("status"), found.get("reason")) == (status, reason), found
-        assert words in found["message"], found
-        return found["message"], known.get("operations", [])
-
-    return _until(pools, holds, f"CloudStorageSynced is {status} {reason}", timeout)
+    """Wait for CloudStorageSynced; its message, and the operations of the same status."""
+    type_ = "CloudStorageSynced"
+    condition, known = until_status(pools, "cached", status, reason, type_, words=words, timeout=timeout)
+    return condition["message"], known.get("operations", [])
 
 
 def _only(operations: list[Object], kind: str) -> Object:
@@ -104,8 +84,8 @@ def test_engines_start_when_the_import_is_done(cached: Pools, lustre_project: Lu
     assert "data is imported from Cloud Storage" in cached.condition("cached", "ModelsReady")["message"]
     lustre_project.finish(running["name"])
     _synced(cached, "True", "Imported", "100 objects")
-    _until(cached, lambda: cached.children(*DEPLOYMENT), "engines are there")
     cached.wait("cached")
+    assert cached.children(*DEPLOYMENT)
     assert len(lustre_project.calls("import")) == 1
 
 
@@ -143,11 +123,20 @@ def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
     _synced(cached, "True", "Imported", timeout=90.0)
 
 
+def _make_usable_for_long(pools: Pools) -> None:
+    """As if the tier had been usable for an hour: a schedule counts from then on, and at least one time has passed."""
+    known = pools.get("cached")["status"]["conditions"]
+    earlier = (datetime.now(UTC) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
+    conditions = {"conditions": [one | {"lastTransitionTime": earlier} for one in known]}
+    pools.kube.patch(*API, "cached", {"status": conditions}, pools.namespace, subresource="status")
+
+
 def test_exports_follow_the_schedule(cached: Pools, lustre_project: LustreProject) -> None:
     lustre_project.configure(export_seconds=HELD)
     _create(cached, lustre_project, importOnCreate=False, exportSchedule="* * * * *")
-    cached.wait("cached", "StorageReady")
-    _synced(cached, "False", "Exporting", timeout=90.0)
+    cached.wait("cached", "TierWritable")
+    _make_usable_for_long(cached)
+    _synced(cached, "False", "Exporting")
     running = _running(lustre_project, "export")
     lustre_project.configure(export_seconds=0.0)
     lustre_project.finish(running["name"])
@@ -158,7 +147,7 @@ def test_exports_follow_the_schedule(cached: Pools, lustre_project: LustreProjec
 def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_project: LustreProject) -> None:
     lustre_project.configure(export_seconds=HELD)
     _create(cached, lustre_project, importOnCreate=False)
-    _until(cached, lambda: cached.condition("cached", "Ready").get("status") == "True", "ready")
+    until_ready(cached, "cached")
     cached.delete("cached")
     running = _running(lustre_project, "export")
     assert len(lustre_project.instances()) == 1
@@ -172,7 +161,7 @@ def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_pro
 def test_a_deletion_waits_while_the_export_fails(cached: Pools, lustre_project: LustreProject) -> None:
     lustre_project.cannot_move(Failure(count=7))
     _create(cached, lustre_project, importOnCreate=False)
-    _until(cached, lambda: cached.condition("cached", "Ready").get("status") == "True", "ready")
+    until_ready(cached, "cached")
     cached.delete("cached")
     message, _ = _synced(cached, "False", "ExportFailed", "7 of 100 objects were not copied")
     assert "it is tried again" in message

@@ -11,9 +11,9 @@ from integration.instances import (
     through_api,
     tier,
     until,
+    until_condition,
     until_gone,
     until_ready,
-    until_told,
 )
 from testbed.gke import ZONE
 from testbed.google_api import Drop, Object
@@ -74,7 +74,7 @@ def test_what_only_the_api_offers_reaches_it(pools: Pools, lustre_project: Lustr
 def test_nothing_else_is_made_while_the_instance_is(pools: Pools, lustre_project: LustreProject) -> None:
     lustre_project.configure(create_seconds=HELD)
     pools.create("chat", **through_api(lustre_project))
-    until_told(pools, "chat", "False", "Provisioning")
+    until_condition(pools, "chat", "False", "Provisioning")
     (running,) = until(pools, "chat", lustre_project.operations)
     assert tier(pools, "chat")["phase"] == "Provisioning"
     assert pools.children(*VOLUME) == pools.children(*CLAIM) == pools.children(*DEPLOYMENT) == []
@@ -99,7 +99,7 @@ def test_a_stockout_is_told_with_what_to_do_and_an_edit_is_tried_at_once(
 ) -> None:
     lustre_project.stockout(times=1)
     pools.create("chat", **through_api(lustre_project))
-    told = until_told(pools, "chat", "False", "Stockout")
+    told = until_condition(pools, "chat", "False", "Stockout")
     assert tier(pools, "chat")["phase"] == "Failed"
     assert "does not have enough resources" in told["message"]
     assert "another zone" in told["message"]
@@ -117,7 +117,7 @@ def test_a_refused_creation_is_told_of(
 ) -> None:
     lustre_project.fail(refusal(code, "for some reason"), "create")
     pools.create("chat", **through_api(lustre_project))
-    told = until_told(pools, "chat", "False", reason)
+    told = until_condition(pools, "chat", "False", reason)
     assert "for some reason" in told["message"]
     assert pools.children(*VOLUME) == []
 
@@ -141,7 +141,7 @@ def test_an_instance_of_that_name_that_is_another_s_is_left_alone(
     lustre_project.reset()
     lustre_project.put(name, instance())
     pools.create("chat", **through_api(lustre_project))
-    told = until_told(pools, "chat", "False", "InstanceNotOurs")
+    told = until_condition(pools, "chat", "False", "InstanceNotOurs")
     assert f"gcloud lustre instances update {name}" in told["message"]
     assert lustre_project.calls("create", "update", "delete") == []
     assert pools.children(*VOLUME) == []
@@ -166,12 +166,12 @@ def test_the_instance_grows_while_engines_go_on(pools: Pools, lustre_project: Lu
     generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
     lustre_project.configure(update_seconds=HELD)
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
-    until_told(pools, "chat", "True", "Resizing")
+    until_condition(pools, "chat", "True", "Resizing")
     assert (tier(pools, "chat")["phase"], tier(pools, "chat")["capacity"]) == ("Resizing", "9000Gi")
     running = until(pools, "chat", lambda: lustre_project.operations()[1:])[0]
     assert running["metadata"]["verb"] == "update"
     lustre_project.finish(running["name"])
-    until_told(pools, "chat", "True", "Bound")
+    until_condition(pools, "chat", "True", "Bound")
     until(pools, "chat", lambda: pools.child(*VOLUME)["spec"]["capacity"]["storage"] == "18000Gi")
     assert (tier(pools, "chat")["phase"], tier(pools, "chat")["capacity"]) == ("Bound", "18000Gi")
     assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation
@@ -183,7 +183,7 @@ def test_a_growth_that_fails_holds_up_nobody(pools: Pools, lustre_project: Lustr
     until_ready(pools, "chat")
     lustre_project.end_operations("update", "RESOURCE_EXHAUSTED", "the zone is full")
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
-    told = until_told(pools, "chat", "True", "UpdateStockout")
+    told = until_condition(pools, "chat", "True", "UpdateStockout")
     assert "the zone is full" in told["message"]
     until_ready(pools, "chat")
     assert tier(pools, "chat")["capacity"] == "9000Gi"
@@ -194,10 +194,10 @@ def test_settings_follow_the_spec(pools: Pools, lustre_project: LustreProject) -
     until_ready(pools, "chat")
     pools.patch("chat", {"tiers": {"lustre": {"maintenanceWindow": {"day": "Monday", "hour": 5}}}})
     until(pools, "chat", lambda: "maintenancePolicy" in _only(lustre_project))
-    until_told(pools, "chat", "True", "Bound")
+    until_condition(pools, "chat", "True", "Bound")
     pools.patch("chat", {"tiers": {"lustre": {"maintenanceWindow": None}}})
     until(pools, "chat", lambda: not _only(lustre_project).get("maintenancePolicy"))
-    until_told(pools, "chat", "True", "Bound")
+    until_condition(pools, "chat", "True", "Bound")
     assert len(lustre_project.calls("update")) == 2
     assert _only(lustre_project)["labels"]["kvtier-pool"] == "chat"
 
@@ -226,6 +226,6 @@ def test_an_instance_that_others_delete_is_not_made_again_behind_the_volume_s_ba
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     lustre_project.remove(_only(lustre_project)["name"])
-    told = until_told(pools, "chat", "False", "InstanceGone")
+    told = until_condition(pools, "chat", "False", "InstanceGone")
     assert pools.child(*VOLUME)["metadata"]["name"] in told["message"]
     assert len(lustre_project.calls("create")) == 1

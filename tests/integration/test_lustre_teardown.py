@@ -12,9 +12,9 @@ from integration.instances import (
     through_api,
     tier,
     until,
+    until_condition,
     until_gone,
     until_ready,
-    until_told,
 )
 from testbed.google_api import Hold, Object
 from testbed.kube import Kube
@@ -100,7 +100,7 @@ def _asked(pools: Pools, project: LustreProject) -> None:
 def _creating(pools: Pools, project: LustreProject) -> None:
     project.configure(create_seconds=2.0)
     pools.create("chat", **through_api(project, **DELETE))
-    until_told(pools, "chat", "False", "Provisioning")
+    until_condition(pools, "chat", "False", "Provisioning")
     eventually(project.instances)
 
 
@@ -111,7 +111,7 @@ def _operation(pools: Pools, kind: str) -> Object:
 def _failed(pools: Pools, project: LustreProject) -> None:
     project.stockout()
     pools.create("chat", **through_api(project, **DELETE))
-    until_told(pools, "chat", "False", "Stockout")
+    until_condition(pools, "chat", "False", "Stockout")
 
 
 def _unbound(pools: Pools, project: LustreProject) -> None:
@@ -123,7 +123,7 @@ def _growing(pools: Pools, project: LustreProject) -> None:
     _ready(pools, through_api(project, **DELETE))
     project.configure(update_seconds=2.0)
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
-    until_told(pools, "chat", "True", "Resizing")
+    until_condition(pools, "chat", "True", "Resizing")
 
 
 @pytest.mark.parametrize("step", [_creating, _failed, _unbound, _growing])

@@ -1,47 +1,24 @@
 """Maintenance of the instance, as the Lustre API announces it: what is told, and who leaves the shared tier."""
 
-from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
-from typing import TypeVar
 
 import pytest
 
+from integration.instances import DEPLOYMENT, until, until_condition
 from testbed.google_api import Object
 from testbed.lustre.client import LustreProject
 from testbed.lustre.documents import refusal
-from testbed.pools import API, Pools
-from testbed.waiting import eventually
+from testbed.pools import Pools
 
 pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]
-
-T = TypeVar("T")
-DEPLOYMENT = ("apps/v1", "Deployment")
 
 
 def _in(minutes: int) -> str:
     return (datetime.now(UTC) + timedelta(minutes=minutes)).strftime("%Y-%m-%dT%H:%M:%SZ")
 
 
-def _until(pools: Pools, condition: Callable[[], T], what: str) -> T:
-    """Wait while the operator is made to look: an instance has no events."""
-    pokes = iter(range(100_000))
-
-    def looked() -> T:
-        pools.kube.patch(
-            *API, "kept", {"metadata": {"annotations": {"look": str(next(pokes))}}}, pools.namespace
-        )
-        return condition()
-
-    return eventually(looked, 60.0, what)
-
-
-def _told(pools: Pools, status: str, reason: str) -> Object:
-    def holds() -> Object:
-        found = pools.condition("kept", "MaintenanceScheduled")
-        assert (found.get("status"), found.get("reason")) == (status, reason), found
-        return found
-
-    return _until(pools, holds, f"MaintenanceScheduled is {status} {reason}")
+def _maintenance(pools: Pools, status: str, reason: str) -> Object:
+    return until_condition(pools, "kept", status, reason, "MaintenanceScheduled")
 
 
 def _mounted(pools: Pools) -> bool:
@@ -65,7 +42,7 @@ def _create(pools: Pools, instance: str, maintenance: str) -> None:
         mode="Opportunistic",
         tiers__lustre={"provisioner": "Existing", "instance": instance, "maintenance": maintenance},
     )
-    _until(pools, lambda: pools.children(*DEPLOYMENT) and _mounted(pools), "engines mount the tier")
+    until(pools, "kept", lambda: pools.children(*DEPLOYMENT) and _mounted(pools), "engines mount the tier")
     pools.wait("kept", "Ready", "True", "AllReady")
 
 
@@ -73,17 +50,17 @@ def test_an_announcement_is_told_and_who_rides_stays(
     pools: Pools, lustre_project: LustreProject, instance: str
 ) -> None:
     _create(pools, instance, "Ride")
-    _told(pools, "False", "NoneScheduled")
+    _maintenance(pools, "False", "NoneScheduled")
     generation = _generation(pools)
     lustre_project.schedule_maintenance(instance, _in(10), _in(70))
-    told = _told(pools, "True", "Scheduled")
+    told = _maintenance(pools, "True", "Scheduled")
     assert "reads and writes hang for 2 to 25 minutes and go on by themselves" in told["message"]
     lustre_project.set_state(instance, "UPGRADING")
-    _told(pools, "True", "InProgress")
+    _maintenance(pools, "True", "InProgress")
     assert (_mounted(pools), _generation(pools)) == (True, generation)
     lustre_project.set_state(instance, "")
     lustre_project.schedule_maintenance(instance, "", "")
-    _told(pools, "False", "NoneScheduled")
+    _maintenance(pools, "False", "NoneScheduled")
     assert len(pools.events("kept", "MaintenanceScheduled")) == 1
 
 
@@ -93,19 +70,19 @@ def test_who_bypasses_leaves_before_the_window_and_comes_back_once(
     _create(pools, instance, "Bypass")
     generation = _generation(pools)
     lustre_project.schedule_maintenance(instance, _in(120), _in(180))
-    told = _told(pools, "True", "Scheduled")
+    told = _maintenance(pools, "True", "Scheduled")
     assert "to run without the shared tier, and back after it" in told["message"]
     assert _mounted(pools)
     lustre_project.schedule_maintenance(instance, _in(10), _in(70))
-    _told(pools, "True", "Bypassed")
+    _maintenance(pools, "True", "Bypassed")
     pools.wait("kept", "Ready", "True", "WithoutSharedTier")
     assert not _mounted(pools)
     lustre_project.set_state(instance, "UPGRADING")
     lustre_project.schedule_maintenance(instance, "", "")
-    _until(pools, lambda: _saying(pools, "which is UPGRADING"), "the state is told")
+    until(pools, "kept", lambda: _saying(pools, "which is UPGRADING"), "the state is told")
     assert not _mounted(pools)
     lustre_project.set_state(instance, "")
-    _told(pools, "False", "NoneScheduled")
+    _maintenance(pools, "False", "NoneScheduled")
     pools.wait("kept", "Ready", "True", "AllReady")
     assert (_mounted(pools), _generation(pools)) == (True, generation + 2)
     for reason in ("TierBypassed", "TierResumed"):
@@ -117,15 +94,15 @@ def test_an_outage_of_the_api_rolls_nobody(
 ) -> None:
     _create(pools, instance, "Bypass")
     lustre_project.schedule_maintenance(instance, _in(10), _in(70))
-    _told(pools, "True", "Bypassed")
+    _maintenance(pools, "True", "Bypassed")
     generation = _generation(pools)
     lustre_project.fail(refusal("PERMISSION_DENIED"), "get", times=-1)
-    _until(pools, lambda: _saying(pools, "cannot be told"), "the outage is told")
+    until(pools, "kept", lambda: _saying(pools, "cannot be told"), "the outage is told")
     assert (_mounted(pools), _generation(pools)) == (False, generation)
     lustre_project.heal()
     lustre_project.schedule_maintenance(instance, "", "")
-    _told(pools, "False", "NoneScheduled")
-    _until(pools, lambda: _mounted(pools), "engines mount the tier")
+    _maintenance(pools, "False", "NoneScheduled")
+    until(pools, "kept", lambda: _mounted(pools), "engines mount the tier")
 
 
 def _saying(pools: Pools, text: str) -> bool:

@@ -15,7 +15,7 @@ from testbed.pools import API, SAMPLES, Pools, create_dependencies, create_insta
 from testbed.waiting import eventually
 
 CLAIM = ("v1", "PersistentVolumeClaim")
-RESYNCS = 4
+RESYNCS = 2
 # Used when a pool was released by force: test_replicas.
 SWEEP = ("kvcachepools", "get")
 # kvtier's own volumes, of instances that the driver did not make, go with their pool: test_lustre_teardown.

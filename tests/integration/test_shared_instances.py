@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 import yaml
 
-from integration.instances import CLAIM, DEPLOYMENT, VOLUME, existing, through_api, until_told
+from integration.instances import CLAIM, DEPLOYMENT, VOLUME, existing, through_api, until_condition
 from integration.own_nodes import Nodes
 from integration.test_cli import kvtier
 from kvtier.api.names import filesystem
@@ -81,9 +81,9 @@ def test_a_second_pool_on_an_existing_instance_is_told_to_join_the_first(
 ) -> None:
     lustre_project.put("shared", instance(filesystem=_theirs(pools)))
     pools.create("first", **existing(lustre_project), **nodes.pool())
-    until_told(pools, "first", "True", "Unique", "FilesystemUnique")
+    until_condition(pools, "first", "True", "Unique", "FilesystemUnique")
     pools.create("second", **existing(lustre_project), **nodes.pool())
-    found = until_told(pools, "second", "False", "InstanceShared", "FilesystemUnique")
+    found = until_condition(pools, "second", "False", "InstanceShared", "FilesystemUnique")
     assert "add these models to that pool" in found["message"]
     assert len(pools.children(*VOLUME)) <= 1
     assert pools.children(*CLASS) == []
@@ -136,8 +136,8 @@ def test_an_existing_instance_that_nodes_could_not_reach_is_not_mounted(
 ) -> None:
     lustre_project.put("shared", instance(filesystem=_theirs(pools), gkeSupportEnabled=legacy))
     pools.create("chat", **existing(lustre_project), cluster=cluster)
-    until_told(pools, "chat", "False", verdict[1], verdict[0])
-    until_told(pools, "chat", "False", "PrerequisitesNotMet")
+    until_condition(pools, "chat", "False", verdict[1], verdict[0])
+    until_condition(pools, "chat", "False", "PrerequisitesNotMet")
     assert pools.children(*VOLUME) == pools.children(*CLAIM) == pools.children(*DEPLOYMENT) == []
 
 
@@ -150,15 +150,15 @@ def test_an_existing_instance_that_nodes_can_reach_is(pools: Pools, lustre_proje
         ("FilesystemUnique", "Unique"),
         ("CapacityValid", "Existing"),
     ):
-        until_told(pools, "chat", "True", reason, type_)
-    until_told(pools, "chat", "True", "Bound")
+        until_condition(pools, "chat", "True", reason, type_)
+    until_condition(pools, "chat", "True", "Bound")
     assert pools.children(*CLASS) == []
 
 
 def test_more_than_the_instance_has_is_not_promised(pools: Pools, lustre_project: LustreProject) -> None:
     lustre_project.put("shared", instance(filesystem="byhand", capacity_gib=9000))
     pools.create("chat", **existing(lustre_project, **BY_HAND))
-    found = until_told(pools, "chat", "False", "LargerThanInstance", "CapacityValid")
+    found = until_condition(pools, "chat", "False", "LargerThanInstance", "CapacityValid")
     assert "has 9000Gi: set it to 9000Gi" in found["message"]
     assert pools.children(*VOLUME) == []
 
@@ -169,9 +169,9 @@ def test_what_nobody_tells_is_unknown_and_a_strict_pool_waits_for_it(
     lustre_project.fail(refusal("PERMISSION_DENIED"), times=-1)
     for name in ("lenient", "strict"):
         pools.create(name, **existing(lustre_project, name, **BY_HAND), strict=name == "strict")
-    until_told(pools, "lenient", "Unknown", "InstanceNotSeen", "PortMatched")
-    until_told(pools, "lenient", "True", "Bound")
-    until_told(pools, "strict", "False", "PrerequisitesNotMet")
+    until_condition(pools, "lenient", "Unknown", "InstanceNotSeen", "PortMatched")
+    until_condition(pools, "lenient", "True", "Bound")
+    until_condition(pools, "strict", "False", "PrerequisitesNotMet")
 
 
 def test_no_tier_needs_no_claim_and_an_api_instance_no_class(
@@ -180,7 +180,7 @@ def test_no_tier_needs_no_claim_and_an_api_instance_no_class(
     pools.create("bare", tiers__lustre=None)
     pools.create("made", **through_api(lustre_project))
     pools.wait("bare")
-    until_told(pools, "made", "True", "Made", "PortMatched")
+    until_condition(pools, "made", "True", "Made", "PortMatched")
     eventually(lambda: lustre_project.calls("create"))
     assert pools.children(*CLASS) == []
     assert [one["metadata"]["labels"]["kvtier.dev/pool"] for one in pools.children(*CLAIM)] in ([], ["made"])

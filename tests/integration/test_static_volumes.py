@@ -14,8 +14,8 @@ from integration.instances import (
     recreate,
     tier,
     until,
+    until_condition,
     until_ready,
-    until_told,
 )
 from testbed.control_plane.cluster import Cluster
 from testbed.google_api import Object
@@ -94,7 +94,7 @@ def test_an_instance_that_nobody_tells_about_is_told_with_both_ways_out(
 ) -> None:
     fault = lustre_project.fail(refusal("PERMISSION_DENIED"), times=-1)
     pools.create("chat", **existing(lustre_project))
-    told = until_told(pools, "chat", "False", "InstanceUnknown")
+    told = until_condition(pools, "chat", "False", "InstanceUnknown")
     assert "roles/lustre.viewer" in told["message"]
     assert "by hand" in told["message"]
     assert pools.children(*VOLUME) == []
@@ -106,7 +106,7 @@ def test_nothing_is_built_on_what_the_api_contradicts(
     pools: Pools, lustre_project: LustreProject, shared: str
 ) -> None:
     pools.create("chat", **existing(lustre_project, **BY_HAND))
-    told = until_told(pools, "chat", "False", "InstanceContradicted")
+    told = until_condition(pools, "chat", "False", "InstanceContradicted")
     assert "filesystem is theirs, not byhand" in told["message"]
     assert pools.children(*VOLUME) == pools.children(*CLAIM) == []
 
@@ -129,7 +129,7 @@ def test_a_volume_that_names_another_address_is_told_of_and_not_written(
     pools.create("chat", **existing(lustre_project))
     until_ready(pools, "chat")
     lustre_project.act("show", instance="shared", fields={"mountPoint": "10.9.9.9@tcp:/theirs"})
-    told = until_told(pools, "chat", "False", "VolumeMismatch")
+    told = until_condition(pools, "chat", "False", "VolumeMismatch")
     assert "in ip," in told["message"]
     unwritten()
     assert pools.child(*DEPLOYMENT)["status"]["readyReplicas"] == 1
@@ -142,7 +142,7 @@ def test_an_instance_that_is_not_well_is_told_of_while_engines_go_on(
     until_ready(pools, "chat")
     generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
     lustre_project.set_state("shared", "SUSPENDED", "key version destroyed")
-    told = until_told(pools, "chat", "False", "InstanceSuspended")
+    told = until_condition(pools, "chat", "False", "InstanceSuspended")
     assert "key version destroyed" in told["message"]
     lustre_project.set_state("shared", "")
     until_ready(pools, "chat")
@@ -272,7 +272,7 @@ def test_a_volume_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
     made = eventually(lambda: _create(kube, {"metadata": metadata, "spec": spec}))
     try:
         pools.create("chat", **existing(lustre_project))
-        until_told(pools, "chat", "False", "NotOwned")
+        until_condition(pools, "chat", "False", "NotOwned")
         live = kube.get(*VOLUME, made["metadata"]["name"])
         assert live["spec"]["csi"] == source
         assert live["metadata"]["labels"] == {"team": pools.namespace}

@@ -134,7 +134,7 @@ def _tells(pools: Pools, words: str) -> bool:
 
 
 def _quiet(faulty: FaultyCluster, act: Callable[[], object]) -> list[str]:
-    """What the operator writes in four rounds of looking at everything, once `act` has been done."""
+    """What the operator writes in two rounds of looking at everything, once `act` has been done."""
     with faulty.operator("--resync-seconds", "1") as process:
         act()
         _await_resyncs(process)
@@ -145,7 +145,7 @@ def _quiet(faulty: FaultyCluster, act: Callable[[], object]) -> list[str]:
 
 def _await_resyncs(process: Any) -> None:
     listed = operator_process.logged(process).count("listed ")
-    operator_process.await_log(process, "listed ", listed + 4)
+    operator_process.await_log(process, "listed ", listed + 2)
 
 
 def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(
