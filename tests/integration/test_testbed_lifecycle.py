@@ -72,10 +72,13 @@ def test_no_process_survives_its_killed_or_interrupted_parent(number: signal.Sig
     with subprocess.Popen(
         command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, env=env
     ) as parent:
-        assert parent.stdout
-        known = json.loads(parent.stdout.readline())
-        parent.send_signal(number)
-        parent.wait()
+        try:
+            assert parent.stdout
+            known = json.loads(parent.stdout.readline())
+            parent.send_signal(number)
+            parent.wait(30)
+        finally:
+            parent.kill()
     eventually(lambda: not any(map(is_running, known["pids"])), what="its processes have ended")
     shutil.rmtree(known["directory"], ignore_errors=True)  # only a killed parent leaves it
 
