@@ -54,8 +54,8 @@ class Server:
 
     async def names(self, resource: Resource, selector: str = "", fields: str = "") -> list[str]:
         found = await self.client.list(resource, self.namespace, selector, fields)
-        assert all({"apiVersion", "kind"} <= set(one) for one in found or ())
-        return [one["metadata"]["name"] for one in found or ()]
+        known = (resource.api_version, resource.kind)
+        return [one["metadata"]["name"] for one in found or () if (one["apiVersion"], one["kind"]) == known]
 
     def _names(self, resource: Resource, name: str, **metadata: Any) -> dict[str, Any]:
         metadata = {"name": name, "namespace": self.namespace, **metadata}

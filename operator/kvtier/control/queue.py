@@ -38,7 +38,7 @@ class WorkQueue(Generic[Key]):
             asyncio.get_running_loop().call_later(self._debounce, self._ready.put_nowait, key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have `key` looked at again in a while; the earlier of two such wishes holds."""
+        """Have `key` looked at again in a while; of two requests the earlier holds."""
         loop = asyncio.get_running_loop()
         due = loop.time() + seconds
         waiting = self._later.get(key)

@@ -7,6 +7,7 @@ from typing import Any
 
 from pydantic import ValidationError
 
+from kvtier.api import times
 from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.kinds import POOL, Object
 from kvtier.api.names import FINALIZER, PoolKey
@@ -104,25 +105,25 @@ class Reconciler:
         """Let the pool go, once: finalizers of others may keep it for longer."""
         if not _held(raw):
             return
-        for notice in wanted.events:
-            await record_event(self._client, pool, notice, now)
+        for event in wanted.events:
+            await record_event(self._client, pool, event, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
 
     async def _report(
-        self, pool: KVCachePool, status: PoolStatus, now: str, others: Sequence[PoolEvent] = ()
+        self, pool: KVCachePool, status: PoolStatus, now: str, planned: Sequence[PoolEvent] = ()
     ) -> None:
-        """The one status write, made only if the status is not already this one; Events follow it.
+        """The one status write, made only if the status is not already this one. Events follow it, the planned too.
 
         Compared by meaning: of a list that becomes empty, the API server keeps nothing.
         """
-        told = list(others)
+        events = list(planned)
         if pool.status != status:
             document = status.model_dump(by_alias=True, exclude_none=True)
             written = await self._client.patch_status(POOL, _identity(pool) | {"status": document})
             self._store.put(POOL.kind, written)
-            told += status_events(pool.status, status)
-        for notice in told:
-            await record_event(self._client, pool, notice, now)
+            events += status_events(pool.status, status)
+        for event in events:
+            await record_event(self._client, pool, event, now)
 
     async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
         """Say what is wrong with a spec that an older CRD let in; children stay as they are."""
@@ -156,7 +157,7 @@ class Reconciler:
 
 def utc_now() -> str:
     """The time as Kubernetes writes it."""
-    return datetime.now(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")
+    return times.text(datetime.now(UTC))
 
 
 def _identity(pool: KVCachePool, **metadata: Any) -> dict[str, Any]:

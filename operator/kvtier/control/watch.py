@@ -50,7 +50,7 @@ def _register(
 
 
 async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
-    """The client's own address and credentials; its token is read anew, because a Pod's token rotates."""
+    """The client's own address and credentials; its token is read each time, because a Pod's token rotates."""
     known = api.configuration
     token = await known.get_api_key_with_prefix("BearerToken")
     scheme, _, secret = (token or "").rpartition(" ")

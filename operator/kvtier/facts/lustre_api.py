@@ -187,7 +187,7 @@ class InstanceCache:
 
 
 async def _get_instance(name: str) -> Instance | None:
-    """None if there is none. GoogleError if that cannot be told."""
+    """None if there is none. GoogleError if that is not known."""
     try:
         return instance_from(await clients.get_instance(name), name)
     except GoogleError as error:
@@ -197,7 +197,7 @@ async def _get_instance(name: str) -> Instance | None:
 
 
 async def _poll(names: Mapping[str, str]) -> dict[str, Operation]:
-    """Operations by request id, without those of which nothing can be told now."""
+    """Operations by request id, without those that cannot be looked at now."""
     found = await asyncio.gather(*(_get_operation(name) for name in names.values()))
     return {request: one for request, one in zip(names, found, strict=True) if one}
 

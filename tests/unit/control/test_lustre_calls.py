@@ -170,7 +170,7 @@ async def test_requests_that_hang_hold_up_nothing_else(
         for n in range(8)
     ]
     workers = [asyncio.create_task(caller.carry_out([call])) for call in calls]
-    assert all(await asyncio.gather(*workers))
+    assert await asyncio.gather(*workers) == [True] * 8
     await reached(hold, 8)
     found = await facts(reader)
     assert found.instance is not None
