@@ -276,8 +276,6 @@ def _counters(raw: Any) -> Counters:
         failed=raw.objects_failed_count,
         bytes_found=raw.bytes_found_count,
         bytes_copied=raw.bytes_copied_count,
-        bytes_skipped=raw.bytes_skipped_count,
-        bytes_failed=raw.bytes_failed_count,
     )
 
 

@@ -121,8 +121,6 @@ class Counters:
     failed: int = 0
     bytes_found: int = 0
     bytes_copied: int = 0
-    bytes_skipped: int = 0
-    bytes_failed: int = 0
 
 
 @dataclass(frozen=True)

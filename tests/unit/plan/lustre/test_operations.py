@@ -150,7 +150,7 @@ def test_how_it_stands(process: Process, fields: dict[str, Any], state: str, cod
 
 
 def test_counters_are_reported(running: Process) -> None:
-    running.answer(counters=Counters(9, 4, 3, 2, 900, 400, 300, 200))
+    running.answer(counters=Counters(9, 4, 3, 2, 900, 400))
     running.at(LATER)
     copied = running.status.transfer
     assert copied is not None
