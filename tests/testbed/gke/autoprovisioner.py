@@ -75,10 +75,14 @@ class AutoProvisioner:
                 self._provision(classes[name], pod, [node for node in nodes if _label(node) == name], used)
 
     def _remove_orphans(self, nodes: list[Object], classes: dict[str, Object], used: set[str]) -> None:
-        for node in nodes:
-            name = node["metadata"]["name"]
-            if _label(node) not in classes and name not in used and _is_ours(node):
+        """A node is cordoned first and looked at once more: the scheduler may be placing a Pod on it."""
+        for node in filter(_is_ours, nodes):
+            name, cordoned = node["metadata"]["name"], node["spec"].get("unschedulable", False)
+            orphaned = _label(node) not in classes and name not in used
+            if orphaned and cordoned:
                 self._kube.delete("v1", "Node", name)
+            elif orphaned != cordoned:
+                self._kube.patch("v1", "Node", name, {"spec": {"unschedulable": orphaned}})
 
     def _provision(self, wanted: Object, pod: Object, existing: list[Object], used: set[str]) -> None:
         empty = [node for node in existing if node["metadata"]["name"] not in used]
