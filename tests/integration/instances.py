@@ -65,7 +65,6 @@ def until_status(
     type_: str = "StorageReady",
     *,
     words: str = "",
-    timeout: float = 60.0,
 ) -> tuple[Object, Object]:
     """Wait for a condition of a pool, with words in its message; the condition, and the status that it is in."""
 
@@ -76,7 +75,7 @@ def until_status(
         assert words in found["message"], found
         return found, known
 
-    return until(pools, name, holds, f"{type_} of {name} is {status} {reason}", timeout)
+    return until(pools, name, holds, f"{type_} of {name} is {status} {reason}")
 
 
 def until_condition(pools: Pools, name: str, status: str, reason: str, type_: str = "StorageReady") -> Object:

@@ -14,6 +14,7 @@ from integration.instances import (
     until_condition,
     until_gone,
     until_ready,
+    until_status,
 )
 from testbed.gke import ZONE
 from testbed.google_api import Drop, Object
@@ -89,7 +90,7 @@ def test_a_lost_answer_makes_no_second_instance(
 ) -> None:
     lustre_project.fail(Drop(), "create", carried_out=carried_out)
     pools.create("chat", **through_api(lustre_project))
-    until(pools, "chat", lustre_project.instances, "it is asked for again after a minute", 90.0)
+    until(pools, "chat", lustre_project.instances, "it is asked for again")
     until_ready(pools, "chat")
     assert _creations(lustre_project) == 1
 
@@ -99,8 +100,8 @@ def test_a_stockout_is_told_with_what_to_do_and_an_edit_is_tried_at_once(
 ) -> None:
     lustre_project.stockout(times=1)
     pools.create("chat", **through_api(lustre_project))
-    told = until_condition(pools, "chat", "False", "Stockout")
-    assert tier(pools, "chat")["phase"] == "Failed"
+    told, status = until_status(pools, "chat", "False", "Stockout")
+    assert [one["phase"] for one in status["tiers"] if one["name"] == "lustre"] == ["Failed"]
     assert "does not have enough resources" in told["message"]
     assert "another zone" in told["message"]
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
@@ -115,7 +116,7 @@ def test_a_stockout_is_told_with_what_to_do_and_an_edit_is_tried_at_once(
 def test_a_refused_creation_is_told_of(
     pools: Pools, lustre_project: LustreProject, code: str, reason: str
 ) -> None:
-    lustre_project.fail(refusal(code, "for some reason"), "create")
+    lustre_project.fail(refusal(code, "for some reason"), "create", times=-1)
     pools.create("chat", **through_api(lustre_project))
     told = until_condition(pools, "chat", "False", reason)
     assert "for some reason" in told["message"]
@@ -181,7 +182,7 @@ def test_the_instance_grows_while_engines_go_on(pools: Pools, lustre_project: Lu
 def test_a_growth_that_fails_holds_up_nobody(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
-    lustre_project.end_operations("update", "RESOURCE_EXHAUSTED", "the zone is full")
+    lustre_project.end_operations("update", "RESOURCE_EXHAUSTED", "the zone is full", times=-1)
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
     told = until_condition(pools, "chat", "True", "UpdateStockout")
     assert "the zone is full" in told["message"]

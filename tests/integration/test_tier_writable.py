@@ -54,7 +54,6 @@ def test_an_opportunistic_pool_serves_without_the_tier_until_it_is_proven(pools:
     assert not _mounts(pools)
     before = pools.child(*DEPLOYMENT)["metadata"]["generation"]
     set_pod_failure(kube, pools.namespace, None)
-    _end_back_off(pools)
     pools.wait("eager", "TierWritable", "True", "Written")
     pools.wait("eager", reason="AllReady")
     assert _mounts(pools)
@@ -132,22 +131,11 @@ def test_a_claim_that_somebody_deletes_is_not_kept_by_the_job(pools: Pools, kube
     pools.wait("deleted")
 
 
-def _end_back_off(pools: Pools) -> None:
-    """As if the file system had been mended after five minutes: the record of the failure is gone."""
-    pools.kube.delete(*JOB, _name(pools), pools.namespace)
-
-
 def _refusals(pools: Pools) -> list[str]:
     """Why Pods of Jobs were not made."""
     jobs = [one["metadata"]["name"] for one in pools.children(*JOB)]
     events = [event for name in jobs for event in pools.kube.events(pools.namespace, name, "FailedCreate")]
     return [event["message"] for event in events]
-
-
-def _name(pools: Pools) -> str:
-    return str(
-        max(pools.children(*JOB), key=lambda one: one["metadata"]["creationTimestamp"])["metadata"]["name"]
-    )
 
 
 def _uid(pools: Pools) -> str:
