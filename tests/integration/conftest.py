@@ -62,6 +62,7 @@ def own_cluster() -> Iterator[FaultyCluster]:
 def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
     """The worker's own cluster without an operator, and without what earlier tests have left."""
     yield own_cluster
+    own_cluster.drop_lease()
     own_cluster.clear()
 
 
@@ -70,7 +71,6 @@ def module_operator(own_cluster: FaultyCluster) -> Iterator[Component]:
     """An operator for all tests of a module; none of them uses `faulty`, which is for operators of its own."""
     with own_cluster.operator() as process:
         yield process
-    own_cluster.clear()
 
 
 @pytest.fixture
@@ -78,5 +78,4 @@ def operated(own_cluster: FaultyCluster, module_operator: Component) -> Iterator
     """The worker's own cluster with the module's operator."""
     yield own_cluster
     module_operator.require_alive()
-    own_cluster.proxy.remove()
-    own_cluster.delete_pools()
+    own_cluster.clear()

@@ -123,7 +123,7 @@ def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(faulty: 
         faulty.until_ready(pools, "pool")
     pools.delete("pool")
     assert pools.get("pool")["metadata"]["deletionTimestamp"], "the finalizer keeps it"
-    with faulty.operator():
+    with faulty.operator("--resync-seconds", "1"):
         faulty.until(
             lambda: faulty.kube.find("kvtier.dev/v1alpha1", "KVCachePool", "pool", pools.namespace) is None
         )
@@ -138,7 +138,7 @@ def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(faulty: Fau
         faulty.until_ready(pools, "pool")
     pools.delete("pool")
     faulty.drop_finalizers(("kvtier.dev/v1alpha1", "KVCachePool"), "pool", pools.namespace)
-    with faulty.operator():
+    with faulty.operator("--resync-seconds", "1"):
         faulty.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
         faulty.until(lambda: not pools.children("cloud.google.com/v1", "ComputeClass"))
     assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "data is never swept up"

@@ -10,11 +10,11 @@ from testbed.control_plane.plane import ControlPlane
 from testbed.control_plane.proxy import Proxy
 from testbed.gke import LUSTRE_DRIVER, PROJECT, ZONE
 from testbed.gke.nodes import csi_driver
-from testbed.kube import Kube, NotFoundError, Object
+from testbed.kube import Kube, NotFoundError, Object, Objects
 from testbed.lustre.client import LustreAPIClient
 from testbed.lustre.documents import instance
 from testbed.pools import API as POOL
-from testbed.pools import OWNER_LABEL, Pools, delete_namespace
+from testbed.pools import OWNER_LABEL, Pools
 from testbed.process import Component
 from testbed.waiting import eventually
 
@@ -56,24 +56,19 @@ class FaultyCluster:
         """The pools of a new namespace."""
         return Pools(self.kube, self.namespace())
 
-    def delete_pools(self) -> None:
-        """Ask for the deletion of all pools; an operator tears them down."""
-        for pool in self.kube.list(*POOL):
-            self.kube.delete(*POOL, pool["metadata"]["name"], pool["metadata"]["namespace"])
-
     def clear(self) -> None:
-        """Leave no fault, no Lease and no pool to the next test."""
+        """Leave no fault, no pool and nothing of a pool to the next test; no controller empties namespaces here."""
         self.proxy.remove()
-        self.drop_lease()
-        for pool in self.kube.list(*POOL):  # no controller empties a namespace here
-            metadata = pool["metadata"]
-            self.clear_pool(Pools(self.kube, metadata["namespace"]), metadata["name"])
-        for namespace in self.kube.list("v1", "Namespace"):
-            if (
-                namespace["metadata"]["name"].endswith("x")
-                and "deletionTimestamp" not in namespace["metadata"]
-            ):
-                delete_namespace(self.kube, namespace["metadata"]["name"])
+        self._remove(POOL, self.kube.list(*POOL))
+        for kind in (*CHILDREN, ("v1", "PersistentVolume")):
+            self._remove(kind, self.kube.list(*kind, labelSelector=OWNER_LABEL))
+
+    def _remove(self, kind: tuple[str, str], objects: Objects) -> None:
+        """Delete objects, whoever holds them."""
+        for metadata in (one["metadata"] for one in objects):
+            self.kube.delete(*kind, metadata["name"], metadata.get("namespace"))
+            if metadata.get("finalizers"):
+                self.drop_finalizers(kind, metadata["name"], metadata.get("namespace"))
 
     def steal_lease(self, holder: str) -> None:
         """Somebody else holds the Lease from now on."""
@@ -85,16 +80,6 @@ class FaultyCluster:
     def drop_lease(self) -> None:
         """As if the Lease of a killed leader had run out."""
         self.kube.delete(*_LEASE)
-
-    def clear_pool(self, pools: Pools, name: str) -> None:
-        """Delete a pool and all its children, without an operator."""
-        pools.delete(name)
-        self.drop_finalizers(POOL, name, pools.namespace)
-        for kind in CHILDREN:
-            for child in pools.children(*kind):
-                metadata = child["metadata"]
-                self.kube.delete(*kind, metadata["name"], metadata.get("namespace"))
-                self.drop_finalizers(kind, metadata["name"], metadata.get("namespace"))
 
     def drop_finalizers(self, kind: tuple[str, str], name: str, namespace: str | None) -> None:
         """Let an object go that is being deleted; no controller does that here."""

@@ -207,4 +207,8 @@ def _is_known(kube: Kube, spec: Object, version: str) -> bool:
         known = kube.request("GET", f"/apis/{spec['group']}/{version}")["resources"]
     except NotFoundError:
         return False
-    return any(one["name"] == spec["names"]["plural"] for one in known)
+    plural = spec["names"]["plural"]
+    if not any(one["name"] == plural for one in known):
+        return False
+    kube.request("GET", f"/apis/{spec['group']}/{version}/{plural}?limit=1")  # waits for its storage
+    return True
