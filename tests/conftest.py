@@ -3,8 +3,9 @@
 import os
 import secrets
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -35,6 +36,28 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         shared.reap()
     else:
         shared.join(Path(os.environ.pop(RUN_DIRECTORY)))
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """Show the Events of a failed test's namespace: they say what controllers could not do."""
+    report = yield
+    used: dict[str, Any] = getattr(item, "funcargs", {})
+    if report.when == "call" and report.failed and "namespace" in used and "kube" in used:
+        report.sections.append(("Events", _events(used["kube"], used["namespace"])))
+    return report
+
+
+def _events(kube: Kube, namespace: str) -> str:
+    found = sorted(
+        kube.list("v1", "Event", namespace), key=lambda one: str(one["metadata"]["creationTimestamp"])
+    )
+    return "\n".join(
+        "{metadata[creationTimestamp]} {involvedObject[kind]} {involvedObject[name]} {reason}: {message}".format(
+            **one
+        )
+        for one in found
+    )
 
 
 @pytest.fixture(scope="session")
