@@ -3,13 +3,16 @@
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import pytest
+
 from testbed import operator_process
 from testbed.control_plane.proxy import Fault
-from testbed.fault_injection import FaultyCluster, faulty_cluster
+from testbed.fault_injection import FaultyCluster
 from testbed.pools import Pools
 
 SERVICE = ("v1", "Service")
 CLASS = ("storage.k8s.io/v1", "StorageClass")
+CRD = ("apiextensions.k8s.io/v1", "CustomResourceDefinition", "kvcachepools.kvtier.dev")
 
 
 def test_children_deleted_during_an_outage_come_back_after_it(faulty: FaultyCluster) -> None:
@@ -69,13 +72,22 @@ def test_watches_that_break_are_opened_again(faulty: FaultyCluster) -> None:
         faulty.until_ready(pools, "pool")
 
 
-def test_a_missing_crd_is_asked_for_and_waited_for() -> None:
-    with faulty_cluster(crd=False) as bare, bare.operator() as process:
+@pytest.fixture
+def without_crd(faulty: FaultyCluster) -> Iterator[FaultyCluster]:
+    """A cluster that does not serve KVCachePool; it does after the test."""
+    faulty.kube.delete(*CRD)
+    faulty.kube.wait_gone(*CRD)
+    yield faulty
+    operator_process.install_crd(faulty.kube)
+
+
+def test_a_missing_crd_is_asked_for_and_waited_for(without_crd: FaultyCluster) -> None:
+    with without_crd.operator() as process:
         operator_process.await_log(process, "kvtier crd | kubectl apply")
-        operator_process.install_crd(bare.kube)
-        pools = bare.pools()
+        operator_process.install_crd(without_crd.kube)
+        pools = without_crd.pools()
         pools.create("pool")
-        bare.until_ready(pools, "pool")
+        without_crd.until_ready(pools, "pool")
 
 
 def test_a_missing_permission_is_said_in_the_log_and_waited_for(faulty: FaultyCluster) -> None:

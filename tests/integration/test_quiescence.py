@@ -8,10 +8,12 @@ import pytest
 import yaml
 
 from testbed import operator_process
-from testbed.fault_injection import FaultyCluster, faulty_cluster
+from testbed.fault_injection import FaultyCluster
 from testbed.gke.nodes import NodeSpec, add_node
+from testbed.kube import Object
 from testbed.operator_process import ROOT, USER
 from testbed.pools import API, SAMPLES, Pools, create_dependencies, create_instances
+from testbed.process import Component
 from testbed.waiting import eventually
 
 CLAIM = ("v1", "PersistentVolumeClaim")
@@ -24,74 +26,109 @@ OWN_VOLUMES = ("persistentvolumes", "delete")
 UNSEEN = ("create", "watch")
 
 
-@pytest.fixture(scope="module")
-def quiet() -> Iterator[FaultyCluster]:
-    with faulty_cluster() as made:
-        yield made
+ODD: Object = {
+    "volumeMounts": [{"name": "tmp", "mountPath": "/scratch", "readOnly": False, "subPath": ""}],
+    "containers": [
+        {
+            "name": "logs",
+            "image": "example/logs",
+            "args": [],
+            "command": None,
+            "stdin": False,
+            "env": [{"name": "A", "value": ""}],
+            "resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}, "limits": {"memory": 2147483648}},
+        }
+    ],
+}
+"""Additions to Pods that the API server keeps in other words, or not at all."""
 
 
-@pytest.fixture(scope="module")
-def samples(quiet: FaultyCluster) -> Pools:
+@pytest.fixture
+def samples(faulty: FaultyCluster) -> Iterator[Pools]:
     """All samples, applied as they are."""
-    create_instances(quiet.plane.lustre_api)
-    pools = quiet.pools()
-    create_dependencies(quiet.kube, pools.namespace)
-    add_node(quiet.kube, NodeSpec("existing", "a3-highgpu-8g"))
+    create_instances(faulty.plane.lustre_api)
+    pools = faulty.pools()
+    create_dependencies(faulty.kube, pools.namespace)
+    add_node(faulty.kube, NodeSpec("existing", "a3-highgpu-8g"))
     for path in SAMPLES:
         pool: Any = yaml.safe_load(path.read_text())
-        quiet.kube.create(pool | {"metadata": pool["metadata"] | {"namespace": pools.namespace}})
-    return pools
+        faulty.kube.create(pool | {"metadata": pool["metadata"] | {"namespace": pools.namespace}})
+    yield pools
+    faulty.kube.delete("v1", "Node", "existing")
 
 
-def test_steady_state_and_restarts_write_nothing(quiet: FaultyCluster, samples: Pools) -> None:
-    with quiet.operator("--resync-seconds", "1") as process:
+def test_steady_state_and_restarts_write_nothing(faulty: FaultyCluster, samples: Pools) -> None:
+    with faulty.operator("--resync-seconds", "1") as process:
         for path in SAMPLES:
-            quiet.until_ready(samples, path.stem)
-        _await_resyncs(process)
-        mark = quiet.plane.audit.mark()
-        _await_resyncs(process)
-        assert quiet.plane.audit.writes(mark, USER) == []
-    with quiet.operator("--resync-seconds", "1") as process:
+            faulty.until_ready(samples, path.stem)
+        mark = _await_quiet(faulty, process)
+    with faulty.operator("--resync-seconds", "1") as process:
         operator_process.await_log(process, "verified all pools")
         _await_resyncs(process)
-        assert quiet.plane.audit.writes(mark, USER) == []
+        assert faulty.plane.audit.writes(mark, USER) == []
 
 
-def test_every_permission_is_used_and_no_other_is_asked_for(quiet: FaultyCluster) -> None:
-    pools = quiet.pools()
-    with quiet.operator("--resync-seconds", "1") as process:
-        pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
-        eventually(lambda: _lists(quiet, "events"), 30.0, "news of the claim are read while it waits")
-        quiet.until(lambda: pools.condition("pool", "CredentialsPresent").get("status") == "False")
-        pools.patch(
-            "pool", {"models": [{"name": "chat", "model": "example/model"}], "deletionPolicy": "Delete"}
-        )
-        quiet.until_ready(pools, "pool")
-        claim = pools.child(*CLAIM)["metadata"]
-        quiet.kube.delete(*CLAIM, claim["name"], pools.namespace)
-        eventually(lambda: _lists(quiet, "pods"), 30.0, "who keeps a deleted claim is read")
-        quiet.until(
-            lambda: [one["metadata"]["uid"] for one in pools.children(*CLAIM)] not in ([], [claim["uid"]])
-        )
-        quiet.until_ready(pools, "pool")
-        pools.patch("pool", {"tiers": {"lustre": None}})
-        quiet.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
-        pools.delete("pool")
-        quiet.until(lambda: quiet.kube.find(*API, "pool", pools.namespace) is None)
+def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(
+    faulty: FaultyCluster,
+) -> None:
+    pools = faulty.pools()
+    pools.create("pool", tiers__lustre=None, models__0__podTemplate=ODD)
+    for _ in range(2):
+        with faulty.operator("--resync-seconds", "1") as process:
+            faulty.until_ready(pools, "pool")
+            _await_quiet(faulty, process)
+            assert pools.child("apps/v1", "Deployment")["metadata"]["generation"] == 1
+
+
+def test_every_permission_is_used_and_no_other_is_asked_for(faulty: FaultyCluster, samples: Pools) -> None:
+    mark = faulty.plane.audit.mark()
+    with faulty.operator("--resync-seconds", "1") as process:
+        for path in SAMPLES:
+            faulty.until_ready(samples, path.stem)
+        _live_through_everything(faulty, mark)
         _await_resyncs(process)
-    requests = quiet.plane.audit.requests(user=USER)
+    requests = faulty.plane.audit.requests(mark, USER)
     assert [one for one in requests if one.code == 403] == []
     asked = {("/".join(filter(None, (one.resource, one.subresource))), one.verb) for one in requests}
     assert {grant for grant in _granted() - asked if grant[1] not in UNSEEN} == {SWEEP, OWN_VOLUMES}
 
 
-def _await_resyncs(process: Any) -> None:
+def _live_through_everything(faulty: FaultyCluster, mark: int) -> None:
+    """A pool lacks a Secret, is edited, loses its claim, its tier and its life."""
+    pools = faulty.pools()
+    pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
+    eventually(lambda: _lists(faulty, "events", mark), 30.0, "Events of the claim are read while it waits")
+    faulty.until(lambda: pools.condition("pool", "CredentialsPresent").get("status") == "False")
+    models = [{"name": "chat", "model": "example/model"}]
+    pools.patch("pool", {"models": models, "deletionPolicy": "Delete"})
+    faulty.until_ready(pools, "pool")
+    claim = pools.child(*CLAIM)["metadata"]
+    faulty.kube.delete(*CLAIM, claim["name"], pools.namespace)
+    eventually(lambda: _lists(faulty, "pods", mark), 30.0, "who keeps a deleted claim is read")
+    faulty.until(lambda: [c["metadata"]["uid"] for c in pools.children(*CLAIM)] not in ([], [claim["uid"]]))
+    faulty.until_ready(pools, "pool")
+    pools.patch("pool", {"tiers": {"lustre": None}})
+    faulty.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
+    pools.delete("pool")
+    faulty.until(lambda: faulty.kube.find(*API, "pool", pools.namespace) is None)
+
+
+def _await_quiet(faulty: FaultyCluster, process: Component) -> int:
+    """Wait for rounds of looking at everything in which nothing is written; where they begin in the audit log."""
+    _await_resyncs(process)
+    mark = faulty.plane.audit.mark()
+    _await_resyncs(process)
+    assert faulty.plane.audit.writes(mark, USER) == []
+    return mark
+
+
+def _await_resyncs(process: Component) -> None:
     listed = operator_process.logged(process).count("listed ")
     operator_process.await_log(process, "listed ", listed + RESYNCS)
 
 
-def _lists(quiet: FaultyCluster, resource: str) -> bool:
-    requests = quiet.plane.audit.requests(user=USER)
+def _lists(faulty: FaultyCluster, resource: str, mark: int) -> bool:
+    requests = faulty.plane.audit.requests(mark, USER)
     return any((one.resource, one.verb) == (resource, "list") for one in requests)
 
 

@@ -29,9 +29,9 @@ with ControlPlane(controllers=False, nodes=False, csi=False) as plane:
 """
 
 
-@pytest.fixture
+@pytest.fixture(scope="module")
 def api_only() -> Iterator[ControlPlane]:
-    """An API server of the test's own."""
+    """An API server for these tests."""
     with ControlPlane(controllers=False, nodes=False, csi=False, version="v1.36.3-gke.1500000") as plane:
         yield plane
 

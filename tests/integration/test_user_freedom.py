@@ -1,13 +1,10 @@
 """What users add to the engines' Pods: it arrives as written, goes when it is taken away, and rolls them once."""
 
-from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from testbed import operator_process
 from testbed.fault_injection import FaultyCluster
 from testbed.kube import Object
-from testbed.operator_process import USER
 from testbed.pools import Pools
 
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -28,21 +25,6 @@ ADDITIONS: Object = {
     "initContainers": [{"name": "fetch", "image": "example/fetch", "args": ["$(HOME)"]}],
     "containers": [{"name": "logs", "image": "example/logs", "env": [{"name": "A", "value": "b"}]}],
 }
-ODD: Object = {
-    "volumeMounts": [{"name": "tmp", "mountPath": "/scratch", "readOnly": False, "subPath": ""}],
-    "containers": [
-        {
-            "name": "logs",
-            "image": "example/logs",
-            "args": [],
-            "command": None,
-            "stdin": False,
-            "env": [{"name": "A", "value": ""}],
-            "resources": {"requests": {"cpu": "1000m", "memory": "1024Mi"}, "limits": {"memory": 2147483648}},
-        }
-    ],
-}
-"""What the API server keeps in other words, or not at all."""
 
 
 def _spec(pools: Pools) -> Any:
@@ -68,25 +50,24 @@ def _contains(live: Any, written: Any) -> bool:
     return bool(live == written)
 
 
-def test_additions_arrive_and_go_with_one_rollout_each(faulty: FaultyCluster) -> None:
-    pools = faulty.pools()
-    with faulty.operator():
-        pools.create("pool")
-        faulty.until_ready(pools, "pool")
-        before, generation = _spec(pools), _generation(pools)
-        _served(pools, podTemplate=ADDITIONS)
-        faulty.until(lambda: "initContainers" in _spec(pools)["spec"])
-        faulty.until_ready(pools, "pool")
-        made, pod = _spec(pools), {k: v for k, v in ADDITIONS.items() if k not in ("labels", "annotations")}
-        mounts = pod.pop("volumeMounts")
-        assert _contains(made["metadata"], {key: ADDITIONS[key] for key in ("labels", "annotations")})
-        assert _contains(made["spec"], pod)
-        assert _contains(made["spec"]["containers"][0]["volumeMounts"], mounts)
-        assert _generation(pools) == generation + 1
-        _served(pools, podTemplate=None)
-        faulty.until(lambda: _spec(pools) == before)
-        faulty.until_ready(pools, "pool")
-        assert _generation(pools) == generation + 2
+def test_additions_arrive_and_go_with_one_rollout_each(operated: FaultyCluster) -> None:
+    pools = operated.pools()
+    pools.create("pool")
+    operated.until_ready(pools, "pool")
+    before, generation = _spec(pools), _generation(pools)
+    _served(pools, podTemplate=ADDITIONS)
+    operated.until(lambda: "initContainers" in _spec(pools)["spec"])
+    operated.until_ready(pools, "pool")
+    made, pod = _spec(pools), {k: v for k, v in ADDITIONS.items() if k not in ("labels", "annotations")}
+    mounts = pod.pop("volumeMounts")
+    assert _contains(made["metadata"], {key: ADDITIONS[key] for key in ("labels", "annotations")})
+    assert _contains(made["spec"], pod)
+    assert _contains(made["spec"]["containers"][0]["volumeMounts"], mounts)
+    assert _generation(pools) == generation + 1
+    _served(pools, podTemplate=None)
+    operated.until(lambda: _spec(pools) == before)
+    operated.until_ready(pools, "pool")
+    assert _generation(pools) == generation + 2
 
 
 REFUSED: dict[str, tuple[Object, str]] = {
@@ -107,24 +88,23 @@ REFUSED: dict[str, tuple[Object, str]] = {
 
 
 def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_are(
-    faulty: FaultyCluster,
+    operated: FaultyCluster,
 ) -> None:
-    homes = {case: faulty.pools() for case in REFUSED}
-    with faulty.operator():
-        for pools in homes.values():
-            pools.create("pool", tiers__lustre=None)
-        for pools in homes.values():
-            faulty.until_ready(pools, "pool")
-        before = {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()}
-        for case, pools in homes.items():
-            _served(pools, podTemplate=REFUSED[case][0])
-        for case, pools in homes.items():
-            faulty.until(partial(_tells, pools, REFUSED[case][1]), f"{case} is told of")
-        assert {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()} == before
-        for pools in homes.values():
-            _served(pools, podTemplate=None)
-        for pools in homes.values():
-            faulty.until_ready(pools, "pool")
+    homes = {case: operated.pools() for case in REFUSED}
+    for pools in homes.values():
+        pools.create("pool", tiers__lustre=None)
+    for pools in homes.values():
+        operated.until_ready(pools, "pool")
+    before = {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()}
+    for case, pools in homes.items():
+        _served(pools, podTemplate=REFUSED[case][0])
+    for case, pools in homes.items():
+        operated.until(partial(_tells, pools, REFUSED[case][1]), f"{case} is told of")
+    assert {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()} == before
+    for pools in homes.values():
+        _served(pools, podTemplate=None)
+    for pools in homes.values():
+        operated.until_ready(pools, "pool")
 
 
 def _tells(pools: Pools, words: str) -> bool:
@@ -133,42 +113,15 @@ def _tells(pools: Pools, words: str) -> bool:
     return refused and words in told["message"]
 
 
-def _quiet(faulty: FaultyCluster, act: Callable[[], object]) -> list[str]:
-    """What the operator writes in two rounds of looking at everything, once `act` has been done."""
-    with faulty.operator("--resync-seconds", "1") as process:
-        act()
-        _await_resyncs(process)
-        mark = faulty.plane.audit.mark()
-        _await_resyncs(process)
-        return [f"{one.verb} {one.resource}" for one in faulty.plane.audit.writes(mark, USER)]
-
-
-def _await_resyncs(process: Any) -> None:
-    listed = operator_process.logged(process).count("listed ")
-    operator_process.await_log(process, "listed ", listed + 2)
-
-
-def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(
-    faulty: FaultyCluster,
-) -> None:
-    pools = faulty.pools()
-    pools.create("pool", tiers__lustre=None, models__0__podTemplate=ODD)
-    assert _quiet(faulty, lambda: faulty.until_ready(pools, "pool")) == []
-    generation = _generation(pools)
-    assert _quiet(faulty, lambda: None) == []
-    assert _generation(pools) == generation == 1
-
-
-def test_variables_from_secrets_are_passed_on_as_references(faulty: FaultyCluster) -> None:
-    pools = faulty.pools()
+def test_variables_from_secrets_are_passed_on_as_references(operated: FaultyCluster) -> None:
+    pools = operated.pools()
     secret = {"name": "keys", "namespace": pools.namespace}
-    faulty.kube.create(
+    operated.kube.create(
         {"apiVersion": "v1", "kind": "Secret", "metadata": secret, "stringData": {"api": "s3cr3t"}}
     )
     reference = {"secretKeyRef": {"name": "keys", "key": "api"}}
-    with faulty.operator():
-        pools.create("pool", tiers__lustre=None, models__0__env=[{"name": "KEY", "valueFrom": reference}])
-        faulty.until_ready(pools, "pool")
-        (engine,) = _spec(pools)["spec"]["containers"]
-        assert {"name": "KEY", "valueFrom": reference} in engine["env"]
-        assert "s3cr3t" not in str(pools.get("pool")) + str(pools.child(*DEPLOYMENT))
+    pools.create("pool", tiers__lustre=None, models__0__env=[{"name": "KEY", "valueFrom": reference}])
+    operated.until_ready(pools, "pool")
+    (engine,) = _spec(pools)["spec"]["containers"]
+    assert {"name": "KEY", "valueFrom": reference} in engine["env"]
+    assert "s3cr3t" not in str(pools.get("pool")) + str(pools.child(*DEPLOYMENT))

@@ -116,13 +116,12 @@ class FaultyCluster:
 
 
 @contextmanager
-def faulty_cluster(*, crd: bool = True) -> Iterator[FaultyCluster]:
-    """A running cluster; without ``crd`` the operator finds no KVCachePool."""
+def faulty_cluster() -> Iterator[FaultyCluster]:
+    """A running cluster with kvtier's CRD and RBAC."""
     with ControlPlane(controllers=False, nodes=False, csi=False) as plane, Proxy(plane) as proxy:
         plane.kube.apply(csi_driver())
         operator_process.install(plane.kube)
-        if crd:
-            operator_process.install_crd(plane.kube)
+        operator_process.install_crd(plane.kube)
         yield FaultyCluster(plane, proxy)
 
 
