@@ -55,6 +55,7 @@ def samples(faulty: FaultyCluster) -> Iterator[Pools]:
         faulty.kube.create(pool | {"metadata": pool["metadata"] | {"namespace": pools.namespace}})
     yield pools
     faulty.kube.delete("v1", "Node", "existing")
+    faulty.kube.delete("storage.k8s.io/v1", "CSINode", "existing")  # no controller follows owners here
 
 
 def test_steady_state_and_restarts_write_nothing(faulty: FaultyCluster, samples: Pools) -> None:
