@@ -14,7 +14,7 @@ from testbed.control_plane import binaries, shared
 from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
 from testbed.lustre.csi_driver import LustreService
-from testbed.pools import create_namespace, delete_namespace
+from testbed.pools import create_namespace, empty_namespace
 
 RUN_DIRECTORY = "KVTIER_TESTBED_RUN"
 
@@ -84,10 +84,10 @@ def kube(control_plane: Cluster) -> Kube:
 
 @pytest.fixture
 def namespace(kube: Kube, request: pytest.FixtureRequest) -> Iterator[str]:
-    """A namespace of the test's own; it and its cluster-scoped leftovers go at the end."""
+    """A namespace of the test's own; what is in it and its cluster-scoped leftovers go at the end."""
     name = create_namespace(kube, request.node.name.removeprefix("test_"))
     yield name
-    delete_namespace(kube, name)
+    empty_namespace(kube, name)
 
 
 @pytest.fixture

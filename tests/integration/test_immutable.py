@@ -7,7 +7,7 @@ import pytest
 
 from testbed.control_plane.cluster import Cluster
 from testbed.kube import ApiError
-from testbed.pools import Pools, create_namespace, delete_namespace
+from testbed.pools import Pools, create_namespace, empty_namespace
 from unit.builders import document, joined
 from unit.instances import CLUSTER, KEY, NAME, POLICY, api, by_hand, dynamic, existing
 from unit.tables import table
@@ -24,7 +24,7 @@ def pools(control_plane: Cluster) -> Iterator[Pools]:
     """A namespace for all tests here: each has its own pool, of which nothing is created."""
     namespace = create_namespace(control_plane.kube, "immutable")
     yield Pools(control_plane.kube, namespace)
-    delete_namespace(control_plane.kube, namespace)
+    empty_namespace(control_plane.kube, namespace)
 
 
 @pytest.fixture

@@ -7,7 +7,7 @@ import pytest
 
 from testbed.control_plane.cluster import Cluster
 from testbed.kube import ApiError, Object
-from testbed.pools import API, Pools, create_namespace, delete_namespace
+from testbed.pools import API, Pools, create_namespace, empty_namespace
 from testbed.process import Component
 from testbed.waiting import eventually
 
@@ -35,7 +35,7 @@ def unchanged(control_plane: Cluster, operator: Component) -> Iterator[Pools]:
     pools = Pools(control_plane.kube, namespace)
     _provisioned(pools)
     yield pools
-    delete_namespace(control_plane.kube, namespace)
+    empty_namespace(control_plane.kube, namespace)
 
 
 def _provisioned(pools: Pools) -> str:

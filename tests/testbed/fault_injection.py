@@ -26,6 +26,7 @@ CHILDREN = (
     ("v1", "Service"),
     ("batch/v1", "Job"),
 )
+_ROUND_SECONDS = 0.1
 _LEASE = ("coordination.k8s.io/v1", "Lease", "kvtier-operator", operator_process.NAMESPACE)
 CLAIM = ("v1", "PersistentVolumeClaim")
 DEPLOYMENT = ("apps/v1", "Deployment")
@@ -101,7 +102,7 @@ class FaultyCluster:
             play_controllers(self.kube, self.plane.lustre_api)
             return condition()
 
-        eventually(settled, timeout, what)
+        eventually(settled, timeout, what, _ROUND_SECONDS)
 
     def until_ready(self, pools: Pools, name: str) -> None:
         """Wait until a pool is Ready for its present spec."""

@@ -142,6 +142,13 @@ class Kube:
         except NotFoundError:
             pass
 
+    def delete_collection(
+        self, api_version: str, kind: str, namespace: str | None = None, **selectors: str
+    ) -> None:
+        """Ask for the deletion of all objects of a kind, in a namespace or with selectors as for `list`."""
+        path = self.path(api_version, kind, namespace)
+        self.request("DELETE", path, json={"propagationPolicy": "Background"}, params=selectors)
+
     def events(self, namespace: str, name: str, reason: str | None = None) -> Objects:
         """Events about the object of that name, the oldest first."""
         found = self.list("v1", "Event", namespace, fieldSelector=f"involvedObject.name={name}")

@@ -38,14 +38,17 @@ SPEC: Object = {
 }
 OWNER_LABEL = "kvtier.dev/pool-namespace"
 _MAX_LENGTH = 40
-# Cluster-scoped kinds that the operator creates for a pool, or a test for itself.
+_BUSY = (
+    ("apps/v1", "Deployment"),
+    ("batch/v1", "Job"),
+    ("v1", "Pod"),
+    ("v1", "PersistentVolumeClaim"),
+)
+# What the operator creates for a pool, or a test for itself.
 _CLUSTER_SCOPED = (
     ("storage.k8s.io/v1", "StorageClass"),
     ("cloud.google.com/v1", "ComputeClass"),
     ("v1", "PersistentVolume"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRole"),
-    ("rbac.authorization.k8s.io/v1", "ClusterRoleBinding"),
-    ("scheduling.k8s.io/v1", "PriorityClass"),
     ("v1", "Node"),
 )
 SAMPLES = sorted((Path(__file__).parents[2] / "manifests" / "samples").glob("*.yaml"))
@@ -145,29 +148,21 @@ def create_namespace(kube: Kube, hint: str) -> str:
     return name
 
 
-def delete_namespace(kube: Kube, name: str) -> None:
-    """Start the deletion of a namespace, and delete cluster-scoped objects labelled as its own.
+def empty_namespace(kube: Kube, name: str) -> None:
+    """Delete the pools of a namespace, what keeps controllers busy, and cluster-scoped objects labelled as its own.
 
-    Finalizers of pools are dropped: after a test no operator may be there to honour them.
+    Finalizers of pools are dropped: after a test no operator may be there to honour them. The namespace stays, empty,
+    until the control plane ends: its deletion would take a hundred requests.
     """
-    kube.delete("v1", "Namespace", name)
-    for pool in _pools(kube, name):
-        with suppress(NotFoundError):  # an operator was faster
-            kube.patch(*API, pool["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
-    for api_version, kind in _CLUSTER_SCOPED:
-        for leftover in _owned(kube, api_version, kind, name):
-            kube.delete(api_version, kind, leftover["metadata"]["name"])
-
-
-def _owned(kube: Kube, api_version: str, kind: str, namespace: str) -> list[Object]:
-    return kube.list(api_version, kind, labelSelector=f"{OWNER_LABEL}={namespace}")
-
-
-def _pools(kube: Kube, namespace: str) -> list[Object]:
-    try:
-        return kube.list(*API, namespace)
-    except (ApiError, LookupError):  # the type is not installed
-        return []
+    with suppress(ApiError, LookupError):  # the type is not installed
+        kube.delete_collection(*API, name)
+        for pool in kube.list(*API, name):
+            with suppress(NotFoundError):  # an operator was faster
+                kube.patch(*API, pool["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
+    for kind in _BUSY:
+        kube.delete_collection(*kind, name)
+    for kind in _CLUSTER_SCOPED:
+        kube.delete_collection(*kind, labelSelector=f"{OWNER_LABEL}={name}")
 
 
 def create_dependencies(kube: Kube, namespace: str) -> None:

@@ -9,7 +9,9 @@ T = TypeVar("T")
 POLL_SECONDS = 0.05
 
 
-def eventually(condition: Callable[[], T], timeout: float = 20.0, what: str = "") -> T:
+def eventually(
+    condition: Callable[[], T], timeout: float = 20.0, what: str = "", poll: float = POLL_SECONDS
+) -> T:
     """Return the first truthy value of ``condition``.
 
     An ``AssertionError`` counts as "not yet", so plain asserts can be repeated until they hold.
@@ -27,4 +29,4 @@ def eventually(condition: Callable[[], T], timeout: float = 20.0, what: str = ""
         if time.monotonic() > deadline:
             name = what or getattr(condition, "__name__", "condition")
             raise AssertionError(f"not within {timeout:g} s: {name}; last: {last!r}")
-        time.sleep(POLL_SECONDS)
+        time.sleep(poll)

@@ -59,29 +59,39 @@ class AutoProvisioner:
 
     def reconcile(self) -> None:
         """One round."""
-        pods = self._kube.list("v1", "Pod")
+        unscheduled = self._kube.list("v1", "Pod", fieldSelector="spec.nodeName=")
         nodes = self._kube.list("v1", "Node", labelSelector=COMPUTE_CLASS_LABEL)
-        waiting = {_class_of(pod): pod for pod in pods if _is_unschedulable(pod)}
+        waiting = {_class_of(pod): pod for pod in unscheduled if _is_unschedulable(pod)}
         if not waiting and not nodes:
             return
         classes = {
             one["metadata"]["name"]: one
             for one in self._kube.list(compute_class.API_VERSION, compute_class.KIND)
         }
-        used = {pod["spec"].get("nodeName") for pod in pods if pod["status"].get("phase") not in _DONE}
-        self._remove_orphans(nodes, classes, used)
+        doubtful = [
+            node for node in nodes if _is_ours(node) and (_label(node) not in classes or _cordoned(node))
+        ]
+        if not waiting and not doubtful:
+            return
+        used = self._used_nodes()
+        self._remove_orphans(doubtful, classes, used)
         for name, pod in waiting.items():
             if name in classes:
                 self._provision(classes[name], pod, [node for node in nodes if _label(node) == name], used)
 
+    def _used_nodes(self) -> set[str]:
+        """The nodes of Pods that have not ended."""
+        pods = self._kube.list("v1", "Pod")
+        return {pod["spec"].get("nodeName", "") for pod in pods if pod["status"].get("phase") not in _DONE}
+
     def _remove_orphans(self, nodes: list[Object], classes: dict[str, Object], used: set[str]) -> None:
         """A node is cordoned first and looked at once more: the scheduler may be placing a Pod on it."""
-        for node in filter(_is_ours, nodes):
-            name, cordoned = node["metadata"]["name"], node["spec"].get("unschedulable", False)
+        for node in nodes:
+            name = node["metadata"]["name"]
             orphaned = _label(node) not in classes and name not in used
-            if orphaned and cordoned:
+            if orphaned and _cordoned(node):
                 self._kube.delete("v1", "Node", name)
-            elif orphaned != cordoned:
+            elif orphaned != _cordoned(node):
                 self._kube.patch("v1", "Node", name, {"spec": {"unschedulable": orphaned}})
 
     def _provision(self, wanted: Object, pod: Object, existing: list[Object], used: set[str]) -> None:
@@ -158,3 +168,7 @@ def _label(node: Object) -> str:
 
 def _is_ours(node: Object) -> bool:
     return "testbed.kvtier.dev/autoprovisioned" in node["metadata"]["labels"]
+
+
+def _cordoned(node: Object) -> bool:
+    return bool(node["spec"].get("unschedulable", False))
