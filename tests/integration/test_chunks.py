@@ -69,6 +69,9 @@ def test_another_type_is_another_directory_with_a_document_and_one_rollout(pools
     pools.wait("typed")
     old, engines = _document(pools), pools.child(*DEPLOYMENT)["metadata"]["generation"]
     pools.patch("typed", {"models": [_model(kvCacheDtype="fp8")]})
+    eventually(
+        lambda: "--kv-cache-dtype=fp8" in str(pools.child(*DEPLOYMENT)), what="engines have the new type"
+    )
     pools.wait("typed")
     directory, document = _document(pools)
     assert directory != old[0]

@@ -94,6 +94,9 @@ def test_an_edit_that_engines_would_not_start_with_does_not_reach_them(pools: Po
     pools.wait("typed", "Ready", "False", "NotSupported")
     assert _generation(pools) == before
     pools.patch("typed", {"models": [model | {"kvCacheDtype": "fp8"}]})
+    eventually(
+        lambda: "--kv-cache-dtype=fp8" in str(pools.child(*DEPLOYMENT)), what="engines have the new type"
+    )
     pools.wait("typed")
     assert _generation(pools) == before + 1
 

@@ -108,7 +108,7 @@ def test_an_opportunistic_pool_serves_first_and_takes_up_lustre_later(
     assert "lustre" not in _mounts(pools)
     lustre.reset()
     pools.wait("eager", reason="AllReady")
-    eventually(lambda: "lustre" in _mounts(pools))
+    eventually(lambda: "lustre" in _mounts(pools), what="engines mount the shared tier")
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])

@@ -8,6 +8,7 @@ import pytest
 from testbed.control_plane.cluster import Cluster
 from testbed.kube import Kube
 from testbed.pools import Pools
+from testbed.waiting import eventually
 
 pytestmark = pytest.mark.usefixtures("operator")
 POLICY = Path(__file__).parents[2] / "manifests" / "network-policy.yaml"
@@ -49,8 +50,8 @@ def test_another_backend_rolls_pods_and_leaves_no_server_behind(pools: Pools) ->
     pools.create("changed", models=[MODEL])
     pools.wait("changed")
     pools.patch("changed", {"models": [{**MODEL, "engine": {"backend": "Native", "version": "0.33"}}]})
+    eventually(lambda: "initContainers" not in _pod(pools), what="the server is gone")
     pools.wait("changed")
-    assert "initContainers" not in _pod(pools)
     assert {mount["mountPath"] for mount in _pod(pools)["containers"][0]["volumeMounts"]} >= {"/kv/lustre"}
 
 

@@ -56,7 +56,7 @@ def test_an_opportunistic_pool_serves_without_the_tier_until_it_is_proven(pools:
     set_pod_failure(kube, pools.namespace, None)
     pools.wait("eager", "TierWritable", "True", "Written")
     pools.wait("eager", reason="AllReady")
-    eventually(lambda: _mounts(pools))
+    eventually(lambda: _mounts(pools), what="engines mount the shared tier")
     assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before + 1, "one roll"
 
 
