@@ -1,53 +1,49 @@
 """Replicas that an autoscaler owns: kvtier neither writes them nor sets them back."""
 
-from typing import Any
-
 from testbed import operator_process
 from testbed.control_plane.proxy import Fault
 from testbed.fault_injection import FaultyCluster
-from testbed.kube import Object
-from testbed.pools import Pools
 
 DEPLOYMENT = ("apps/v1", "Deployment")
 
 
 def test_replicas_that_an_autoscaler_owns_are_never_written(faulty: FaultyCluster) -> None:
     with faulty.operator("--resync-seconds", "1") as process:
-        pools = _ready(faulty, models__0__autoscaling={"provider": "External"})
+        pools = faulty.ready_pool(models__0__autoscaling={"provider": "External"})
         for replicas in (4, 0, 2):
-            _patch(pools, {"spec": {"replicas": replicas}})
+            pools.patch_deployment({"spec": {"replicas": replicas}})
             listed = operator_process.logged(process).count("listed ")
             operator_process.await_log(process, "listed ", listed + 2)
-            assert _spec(pools)["replicas"] == replicas
+            assert pools.deployment_spec()["replicas"] == replicas
         faulty.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
 
 
 def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(faulty: FaultyCluster) -> None:
     with faulty.operator():
-        pools = _ready(faulty, models__0__replicas=5)
+        pools = faulty.ready_pool(models__0__replicas=5)
         seen: set[int] = set()
         model = {key: v for key, v in pools.get("pool")["spec"]["models"][0].items() if key != "replicas"}
         pools.patch("pool", {"models": [model | {"autoscaling": {"provider": "External"}, "maxNumSeqs": 7}]})
 
         def applied() -> bool:
-            seen.add(_spec(pools)["replicas"])
-            return "--max-num-seqs=7" in str(_spec(pools))
+            seen.add(pools.deployment_spec()["replicas"])
+            return "--max-num-seqs=7" in str(pools.deployment_spec())
 
         faulty.until(applied)
-        assert seen == {_spec(pools)["replicas"]} == {5}
+        assert seen == {pools.deployment_spec()["replicas"]} == {5}
 
 
 def test_a_number_that_an_autoscaler_has_just_set_is_not_set_back_by_a_change_of_the_spec(
     faulty: FaultyCluster,
 ) -> None:
     with faulty.operator("--resync-seconds", "1"):
-        pools = _ready(faulty, models__0__autoscaling={"provider": "External"})
+        pools = faulty.ready_pool(models__0__autoscaling={"provider": "External"})
         name = pools.child(*DEPLOYMENT)["metadata"]["name"]
         faulty.proxy.await_watches("/deployments.*watch=true")
         faulty.proxy.inject(Fault("withhold", "GET", path="/deployments.*watch=true", times=None))
         late = faulty.proxy.inject(Fault("hold", "GET", r"/deployments\?limit=", times=None))
         faulty.until(lambda: late.hits)
-        _patch(pools, {"spec": {"replicas": 4}})
+        pools.patch_deployment({"spec": {"replicas": 4}})
         start = len(faulty.proxy.requests)
         pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"maxNumSeqs": 7}]})
         faulty.until(
@@ -55,30 +51,14 @@ def test_a_number_that_an_autoscaler_has_just_set_is_not_set_back_by_a_change_of
             "it writes by what it knew",
         )
         faulty.proxy.remove()
-        faulty.until(lambda: "--max-num-seqs=7" in str(_spec(pools)))
-        assert _spec(pools)["replicas"] == 4
+        faulty.until(lambda: "--max-num-seqs=7" in str(pools.deployment_spec()))
+        assert pools.deployment_spec()["replicas"] == 4
 
 
 def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(faulty: FaultyCluster) -> None:
     with faulty.operator():
-        pools = _ready(faulty, models__0__autoscaling={"provider": "External"})
-        _patch(pools, {"spec": {"replicas": 4}})
+        pools = faulty.ready_pool(models__0__autoscaling={"provider": "External"})
+        pools.patch_deployment({"spec": {"replicas": 4}})
         model = {key: v for key, v in pools.get("pool")["spec"]["models"][0].items() if key != "autoscaling"}
         pools.patch("pool", {"models": [model | {"replicas": 3}]})
-        faulty.until(lambda: _spec(pools)["replicas"] == 3)
-
-
-def _ready(faulty: FaultyCluster, **changes: Any) -> Pools:
-    pools = faulty.pools()
-    pools.create("pool", **changes)
-    faulty.until_ready(pools, "pool")
-    return pools
-
-
-def _spec(pools: Pools) -> Any:
-    return pools.child(*DEPLOYMENT)["spec"]
-
-
-def _patch(pools: Pools, change: Object) -> None:
-    name = pools.child(*DEPLOYMENT)["metadata"]["name"]
-    pools.kube.patch(*DEPLOYMENT, name, change, pools.namespace)
+        faulty.until(lambda: pools.deployment_spec()["replicas"] == 3)

@@ -1,7 +1,5 @@
 """Children that others edit: what is the pool's is put back, what is not is left alone."""
 
-from typing import Any
-
 import pytest
 
 from kvtier.api.v1alpha1 import KVCachePool
@@ -23,14 +21,14 @@ ALL = CHILDREN | {"job": ("batch/v1", "Job")}
 
 
 def test_an_owned_field_is_put_back(operated: FaultyCluster) -> None:
-    pools = _ready(operated)
-    _patch(pools, {"spec": {"replicas": 7, "template": {"spec": {"enableServiceLinks": True}}}})
-    operated.until(lambda: _spec(pools)["replicas"] == 1)
-    operated.until(lambda: _spec(pools)["template"]["spec"]["enableServiceLinks"] is False)
+    pools = operated.ready_pool()
+    pools.patch_deployment({"spec": {"replicas": 7, "template": {"spec": {"enableServiceLinks": True}}}})
+    operated.until(lambda: pools.deployment_spec()["replicas"] == 1)
+    operated.until(lambda: pools.deployment_spec()["template"]["spec"]["enableServiceLinks"] is False)
 
 
 def test_what_others_add_survives(operated: FaultyCluster) -> None:
-    pools = _ready(operated)
+    pools = operated.ready_pool()
     name = pools.child(*DEPLOYMENT)["metadata"]["name"]
     template = {
         "metadata": {"annotations": {"example.com/note": "kept"}},
@@ -44,7 +42,7 @@ def test_what_others_add_survives(operated: FaultyCluster) -> None:
     }
     operated.kube.apply(foreign, field_manager="somebody", force=False)
     pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"maxNumSeqs": 7}]})
-    operated.until(lambda: "--max-num-seqs=7" in str(_spec(pools)))
+    operated.until(lambda: "--max-num-seqs=7" in str(pools.deployment_spec()))
     live = pools.child(*DEPLOYMENT)
     assert live["metadata"]["labels"]["example.com/team"] == "x"
     assert live["spec"]["template"]["metadata"]["annotations"]["example.com/note"] == "kept"
@@ -55,12 +53,12 @@ def test_what_others_add_survives(operated: FaultyCluster) -> None:
 
 
 def test_a_field_that_is_no_longer_wanted_goes(operated: FaultyCluster) -> None:
-    pools = _ready(operated, models__0__env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}])
+    pools = operated.ready_pool(models__0__env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}])
     model = pools.get("pool")["spec"]["models"][0]
     pools.patch("pool", {"models": [model | {"env": [{"name": "B", "value": "2"}]}]})
 
     def variables() -> set[str]:
-        return {one["name"] for one in _spec(pools)["template"]["spec"]["containers"][0]["env"]}
+        return {one["name"] for one in pools.deployment_spec()["template"]["spec"]["containers"][0]["env"]}
 
     operated.until(lambda: "A" not in variables())
     assert "B" in variables()
@@ -68,7 +66,7 @@ def test_a_field_that_is_no_longer_wanted_goes(operated: FaultyCluster) -> None:
 
 @pytest.mark.parametrize("kind", ALL.values(), ids=ALL)
 def test_a_deleted_child_comes_back(operated: FaultyCluster, kind: tuple[str, str]) -> None:
-    pools = _ready(operated)
+    pools = operated.ready_pool()
     old = pools.child(*kind)["metadata"]
     operated.kube.delete(*kind, old["name"], old.get("namespace"))
     operated.until(lambda: [c["metadata"]["uid"] for c in pools.children(*kind)] not in ([], [old["uid"]]))
@@ -78,7 +76,7 @@ def test_a_deleted_child_comes_back(operated: FaultyCluster, kind: tuple[str, st
 def test_a_child_whose_labels_were_taken_away_is_found_again(
     operated: FaultyCluster, kind: tuple[str, str]
 ) -> None:
-    pools = _ready(operated)
+    pools = operated.ready_pool()
     old = pools.child(*kind)["metadata"]
     labels = {
         "app.kubernetes.io/managed-by": None,
@@ -94,7 +92,7 @@ def test_a_child_labelled_as_another_pool_s_by_mistake_is_not_deleted_by_that_on
     operated: FaultyCluster,
     kind: tuple[str, str],
 ) -> None:
-    pools = _ready(operated)
+    pools = operated.ready_pool()
     pools.create("other", deletionPolicy="Delete", tiers__lustre=None)
     operated.until_ready(pools, "other")
     old = next(c for c in pools.children(*kind) if c["metadata"]["labels"]["kvtier.dev/pool"] == "pool")
@@ -127,22 +125,6 @@ def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
     operated.kube.delete(*kind, name, namespace)
     operated.drop_finalizers(kind, name, namespace)
     operated.until_ready(pools, "pool")
-
-
-def _ready(operated: FaultyCluster, **changes: Any) -> Pools:
-    pools = operated.pools()
-    pools.create("pool", **changes)
-    operated.until_ready(pools, "pool")
-    return pools
-
-
-def _spec(pools: Pools) -> Any:
-    return pools.child(*DEPLOYMENT)["spec"]
-
-
-def _patch(pools: Pools, change: Object) -> None:
-    name = pools.child(*DEPLOYMENT)["metadata"]["name"]
-    pools.kube.patch(*DEPLOYMENT, name, change, pools.namespace)
 
 
 def _stranger(pools: Pools, kind: tuple[str, str]) -> Object:

@@ -57,6 +57,13 @@ class FaultyCluster:
         """The pools of a new namespace."""
         return Pools(self.kube, self.namespace())
 
+    def ready_pool(self, **changes: Any) -> Pools:
+        """The pools of a new namespace, with the pool "pool" in it and Ready; an operator runs."""
+        pools = self.pools()
+        pools.create("pool", **changes)
+        self.until_ready(pools, "pool")
+        return pools
+
     def clear(self) -> None:
         """Leave no fault, no pool and nothing of a pool to the next test; no controller empties namespaces here."""
         self.proxy.remove()

@@ -38,8 +38,9 @@ SPEC: Object = {
 }
 OWNER_LABEL = "kvtier.dev/pool-namespace"
 _MAX_LENGTH = 40
+_DEPLOYMENT = ("apps/v1", "Deployment")
 _BUSY = (
-    ("apps/v1", "Deployment"),
+    _DEPLOYMENT,
     ("batch/v1", "Job"),
     ("v1", "Pod"),
     ("v1", "PersistentVolumeClaim"),
@@ -135,6 +136,14 @@ class Pools:
         """The only child of that kind."""
         (found,) = self.children(api_version, kind)
         return found
+
+    def deployment_spec(self) -> Any:
+        """The spec of the one Deployment that the pools have."""
+        return self.child(*_DEPLOYMENT)["spec"]
+
+    def patch_deployment(self, change: Object) -> None:
+        """Merge a change into that Deployment, as somebody else than the operator."""
+        self.kube.patch(*_DEPLOYMENT, self.child(*_DEPLOYMENT)["metadata"]["name"], change, self.namespace)
 
 
 def create_namespace(kube: Kube, hint: str) -> str:
