@@ -20,6 +20,7 @@ _ERROR_LINES = 30
 # Below the range from which the kernel takes the ports of outgoing connections: nothing grabs one of
 # ours while a component restarts on it.
 _RANGE = range(20000, 32000)
+_taken: list[socket.socket] = []
 
 
 class ComponentError(RuntimeError):
@@ -135,15 +136,23 @@ def _show(what: str, started: float) -> None:
 
 
 def free_ports(count: int) -> list[int]:
-    """Return ``count`` distinct ports on which nothing listens now."""
+    """Return ``count`` ports on which nothing listens now, and which no other call anywhere returns while we live.
+
+    A component binds its port much later than it is chosen.
+    """
     candidates = iter(random.SystemRandom().sample(_RANGE, len(_RANGE)))
-    return [next(port for port in candidates if _is_free(port)) for _ in range(count)]
+    return [next(port for port in candidates if _take(port)) for _ in range(count)]
 
 
-def _is_free(port: int) -> bool:
-    with socket.socket() as probe:
-        try:
+def _take(port: int) -> bool:
+    """Whether a port is ours from now on: an abstract socket of its name tells other processes, until we end."""
+    claim = socket.socket(socket.AF_UNIX)
+    try:
+        claim.bind(f"\0kvtier-testbed-port-{port}")
+        with socket.socket() as probe:
             probe.bind(("127.0.0.1", port))
-        except OSError:
-            return False
+    except OSError:
+        claim.close()
+        return False
+    _taken.append(claim)
     return True

@@ -114,6 +114,7 @@ def kube_controller_manager(layout: Layout) -> list[str]:
         "--service-account-private-key-file=certs/sa.key",
         "--root-ca-file=certs/ca.crt",
         "--use-service-account-credentials",
+        "--node-monitor-grace-period=24h",  # kwok's nodes hardly ever tell that they live
         "--pvclaimbinder-sync-period=2s",
         "--horizontal-pod-autoscaler-sync-period=2s",
         "--horizontal-pod-autoscaler-downscale-stabilization=5s",
@@ -129,14 +130,18 @@ def kube_scheduler(layout: Layout) -> list[str]:
 
 
 def kwok(layout: Layout) -> list[str]:
-    """Plays the kubelet of the annotated nodes, by our stages."""
+    """Plays the kubelet of the annotated nodes, by our stages.
+
+    Without Leases of the nodes: with them, kwok 0.8 ignores for good a Pod that it sees between its creation of a
+    node's Lease and that Lease's event.
+    """
     return [
         f"--kubeconfig={layout.kubeconfig('testbed:kwok')}",
         f"--config={KWOK_STAGES}",
         "--manage-nodes-with-annotation-selector=kwok.x-k8s.io/node=fake",
         "--node-ip=10.128.0.1",
         "--cidr=10.8.0.0/16",
-        "--node-lease-duration-seconds=40",
+        "--node-lease-duration-seconds=0",
         "-v=WARN",
     ]
 

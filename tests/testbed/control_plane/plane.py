@@ -107,7 +107,6 @@ class ControlPlane(Cluster):
         """End an outage: the same address, the same data."""
         self._processes.launch("kube-apiserver")
         self._await_apiserver()
-        nodes.release_nodes(self.client("testbed:setup"))
         self._processes.launch(*CLIENTS)
         self._await_sidecars()
 

@@ -186,11 +186,6 @@ def add_node(kube: Kube, spec: NodeSpec) -> Object:
     return created
 
 
-def release_nodes(kube: Kube) -> None:
-    """Drop the nodes' leases: a new kwok would wait for those of the old one to expire."""
-    kube.request("DELETE", kube.path("coordination.k8s.io/v1", "Lease", "kube-node-lease"))
-
-
 def nodes_ready(kube: Kube) -> bool:
     """Whether every node of the cluster is ready, and tests can make Pods fail."""
     return pod_failures.in_force(kube) and all(is_ready(node) for node in kube.list("v1", "Node"))
