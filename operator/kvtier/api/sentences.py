@@ -1,0 +1,14 @@
+"""Joins what was seen and what to do into a message for people."""
+
+import re
+
+_ENDED = re.compile(r"[.!?:]$|: (gcloud|kubectl|kvtier) .*$")
+
+
+def sentences(*parts: str) -> str:
+    """Join parts to one text, each as a sentence of its own; empty parts are left out.
+
+    A command at the end of a part (`...: kubectl describe pvc X`) gets no period, so that it can be copied. Such a
+    part comes last.
+    """
+    return " ".join(part if _ENDED.search(part) else f"{part}." for part in parts if part)
