@@ -20,7 +20,7 @@ from kvtier.api.names import (
 from kvtier.facts.volumes import Volume, any_volume
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Child:
     """What every child has. `created` is RFC 3339, `version` the resourceVersion.
 
@@ -38,14 +38,14 @@ class Child:
     for_pool: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class StorageClass(Child):
     """`fixed` are the fields that Kubernetes lets nobody change, as they are live."""
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class ResizeError:
     """The condition ControllerResizeError of a claim. `since` is RFC 3339, empty where it is not given."""
 
@@ -53,7 +53,7 @@ class ResizeError:
     since: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Claim(Child):
     """A PersistentVolumeClaim. Sizes in bytes.
 
@@ -80,7 +80,7 @@ class Claim(Child):
         return self.phase == "Bound" and not self.deleting
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Deployment(Child):
     """`replicas` is what its spec says, None where it says nothing; `ready` counts Pods of its present spec.
 
@@ -95,7 +95,7 @@ class Deployment(Child):
     labelled: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class JobEnd:
     """How a Job ended. `container` and `code` are of what failed, empty and 0 where the Job does not name it."""
 
@@ -107,7 +107,7 @@ class JobEnd:
     code: int = 0
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Job(Child):
     """`probe` is the series of write probes that it belongs to, empty for another purpose.
 
@@ -122,7 +122,7 @@ class Job(Child):
     labelled: bool = False
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class PersistentVolume(Child):
     """A PersistentVolume that kvtier itself made. `provisioner` is the one that the pool had then."""
 
@@ -133,7 +133,7 @@ class PersistentVolume(Child):
 _C = TypeVar("_C", bound=Child)
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, slots=True)
 class Children:
     """A pool's children by kind and name."""
 
