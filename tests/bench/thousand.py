@@ -12,7 +12,7 @@ _RESTARTS = 3
 _SETTLE_SECONDS = 3.0
 _IDLE_SECONDS = 60.0
 _RESYNC = ("--resync-seconds", "25")
-_VERIFIED = r"verified all pools (\d+\.\d+) s after the start"
+_VERIFIED = r"Verified all pools (\d+\.\d+) s after the start"
 
 
 def rows() -> Iterator[Row]:

@@ -12,8 +12,8 @@ def test_replicas_that_an_autoscaler_owns_are_never_written(faulty: FaultyCluste
         pools = faulty.ready_pool(models__0__autoscaling={"provider": "External"})
         for replicas in (4, 0, 2):
             pools.patch_deployment({"spec": {"replicas": replicas}})
-            listed = operator_process.logged(process).count("listed ")
-            operator_process.await_log(process, "listed ", listed + 2)
+            listed = operator_process.logged(process).count("Listed ")
+            operator_process.await_log(process, "Listed ", listed + 2)
             assert pools.deployment_spec()["replicas"] == replicas
         faulty.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
 

@@ -34,7 +34,7 @@ LANDMARKS = (
     r"PVC +\S+: Bound, 36000Gi",
     r"3 Pods and 36000Gi; 2 of 2 old Pods ran on untouched",
     r"\$ kubectl delete",
-    r"in this order:\n +deleted Deployment.*\n(?: +deleted .*\n)+ +deleted StorageClass",
+    r"in this order:\n +Deleted Deployment.*\n(?: +Deleted .*\n)+ +Deleted StorageClass",
     r"What stays:\n +PVC +Bound, 36000Gi.*\n +PV +Bound, reclaim Retain.*\n +Lustre +ACTIVE",
     r"deletionPolicy is Retain",
     r"pool applied -> Lustre bound +\d+\.\d s",
@@ -136,7 +136,7 @@ def test_what_does_not_happen_is_named_with_the_end_of_the_operators_log(directo
     with Demo(directory, "--seconds-lustre", "3600", "--patience", "10") as demo:
         assert demo.exit_code() == 1
         assert "kept us waiting too long for the Lustre claim to be bound; the end of its log:" in demo.text()
-        assert "kvtier.control.applier: applied" in demo.text()
+        assert "kvtier.control.applier: Applied" in demo.text()
         assert remains(directory) == []
 
 
@@ -156,7 +156,7 @@ def test_the_snapshot_fits_the_terminal(width: int, height: int) -> None:
     conditions = [_condition(f"Type{number}", "True" if number > 2 else "False") for number in range(13)]
     rows = [Row("Pod", "Ready", f"pod-{number}") for number in range(13)]
     lines = lay_out(
-        Snapshot("Starting", False, conditions, rows, ["applied this"] * 9), "it", 61, width, height
+        Snapshot("Starting", False, conditions, rows, ["Applied this"] * 9), "it", 61, width, height
     )
     assert len(lines) <= height
     assert lines[1].plain.endswith("1:01")

@@ -64,7 +64,7 @@ def test_steady_state_and_restarts_write_nothing(faulty: FaultyCluster, samples:
             faulty.until_ready(samples, path.stem)
         mark = _await_quiet(faulty, process)
     with faulty.operator("--resync-seconds", "1") as process:
-        operator_process.await_log(process, "verified all pools")
+        operator_process.await_log(process, "Verified all pools")
         _await_resyncs(process)
         assert faulty.plane.audit.writes(mark, USER) == []
 
@@ -124,8 +124,8 @@ def _await_quiet(faulty: FaultyCluster, process: Component) -> int:
 
 
 def _await_resyncs(process: Component) -> None:
-    listed = operator_process.logged(process).count("listed ")
-    operator_process.await_log(process, "listed ", listed + RESYNCS)
+    listed = operator_process.logged(process).count("Listed ")
+    operator_process.await_log(process, "Listed ", listed + RESYNCS)
 
 
 def _lists(faulty: FaultyCluster, resource: str, mark: int) -> bool:

@@ -16,12 +16,12 @@ CHILD_KINDS = len(CHILDREN)
 
 
 def _leads(process: Component) -> bool:
-    return "leading as" in operator_process.logged(process)
+    return "Leading as" in operator_process.logged(process)
 
 
 def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(faulty: FaultyCluster) -> None:
     with faulty.operator() as first:
-        operator_process.await_log(first, "leading as")
+        operator_process.await_log(first, "Leading as")
         with faulty.operator() as second:
             # It asks for the Lease every 2 s, so it has been refused by the time it watches.
             pools = faulty.pools()
@@ -29,8 +29,8 @@ def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(faul
             faulty.until_ready(pools, "before")
             assert not _leads(second)
             operator_process.stop(first)
-            operator_process.await_log(second, "leading as")
-            assert "the lease could not be renewed" not in operator_process.logged(first)
+            operator_process.await_log(second, "Leading as")
+            assert "The Lease could not be renewed" not in operator_process.logged(first)
             pools.create("after")
             faulty.until_ready(pools, "after")
     assert faulty.lease()["holderIdentity"] == "", "the last one gives the Lease back too"
@@ -38,11 +38,11 @@ def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(faul
 
 def test_a_killed_leader_is_followed_when_its_lease_runs_out(faulty: FaultyCluster) -> None:
     with faulty.operator() as first:
-        operator_process.await_log(first, "leading as")
+        operator_process.await_log(first, "Leading as")
         with faulty.operator() as second:
             operator_process.stop(first, force=True)
             holder, transitions = faulty.lease()["holderIdentity"], faulty.lease()["leaseTransitions"]
-            operator_process.await_log(second, "leading as", timeout=60.0)
+            operator_process.await_log(second, "Leading as", timeout=60.0)
             assert faulty.lease()["holderIdentity"] != holder
             assert faulty.lease()["leaseTransitions"] == transitions + 1
             pools = faulty.pools()
@@ -68,7 +68,7 @@ def test_a_crash_at_any_write_changes_nothing_in_the_end(faulty: FaultyCluster) 
 
 def test_a_leader_whose_lease_is_taken_ends_itself(faulty: FaultyCluster) -> None:
     with faulty.operator() as process:
-        operator_process.await_log(process, "leading as")
+        operator_process.await_log(process, "Leading as")
         faulty.steal_lease("somebody-else")
         operator_process.await_log(process, "leadership was lost", timeout=60.0)
 
@@ -76,16 +76,16 @@ def test_a_leader_whose_lease_is_taken_ends_itself(faulty: FaultyCluster) -> Non
 def test_a_leader_whose_renewal_hangs_stops_before_another_leads(faulty: FaultyCluster) -> None:
     pools = faulty.pools()
     with faulty.operator() as first:
-        operator_process.await_log(first, "leading as")
+        operator_process.await_log(first, "Leading as")
         pools.create("pool")
         faulty.until_ready(pools, "pool")
         with operator_process.operator(faulty.plane) as second:
             faulty.proxy.inject(Fault("hold", "GET|PUT", "/leases/", times=None))
-            operator_process.await_log(second, "leading as", timeout=60.0)
+            operator_process.await_log(second, "Leading as", timeout=60.0)
             since = len(faulty.proxy.requests)
             pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"replicas": 3}]})
             faulty.until_ready(pools, "pool")
-            operator_process.await_log(first, "the lease could not be renewed")
+            operator_process.await_log(first, "The Lease could not be renewed")
             assert [one for one in faulty.proxy.requests[since:] if re.match(WRITES, one)] == []
 
 
@@ -104,7 +104,7 @@ def test_a_replica_that_saw_the_children_of_a_long_name_before_their_pool_sweeps
             faulty.proxy.remove(late)
             mark = faulty.plane.audit.mark()
             operator_process.stop(first)
-            operator_process.await_log(second, "verified all pools")
+            operator_process.await_log(second, "Verified all pools")
             pools.patch(name, {"models": [{"name": "other", "model": "example/other"}]})
             faulty.until_ready(pools, name)
     writes = faulty.plane.audit.writes(mark, operator_process.USER)

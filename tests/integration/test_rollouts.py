@@ -86,8 +86,8 @@ def test_a_restart_of_the_operator_changes_no_deployment(faulty: FaultyCluster) 
         pools = _ready(faulty)
     before = pools.child(*DEPLOYMENT)["metadata"]["generation"]
     with faulty.operator("--resync-seconds", "1") as process:
-        operator_process.await_log(process, "verified all pools")
-        operator_process.await_log(process, "listed ", 3)
+        operator_process.await_log(process, "Verified all pools")
+        operator_process.await_log(process, "Listed ", 3)
         assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before
 
 

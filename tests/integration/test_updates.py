@@ -58,7 +58,7 @@ def test_a_file_system_name_cannot_be_changed_or_removed(pools: Pools) -> None:
 
 
 def test_the_shared_tier_cannot_shrink_below_what_is_provisioned(unchanged: Pools) -> None:
-    with pytest.raises(ApiError, match="Lustre only grows"):
+    with pytest.raises(ApiError, match="a Lustre instance cannot shrink"):
         unchanged.patch("stable", {"tiers": {"lustre": {"capacity": "9000Gi"}}})
 
 

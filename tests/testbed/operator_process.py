@@ -82,7 +82,7 @@ def revive(process: Component) -> bool:
     On a slow machine an API server may be away for longer than the Lease can be renewed late.
     """
     if process.ended:
-        assert "the lease could not be renewed" in logged(process), process.explain("ended")
+        assert "The Lease could not be renewed" in logged(process), process.explain("ended")
         process.start()
     return True
 

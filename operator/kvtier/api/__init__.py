@@ -1,1 +1,1 @@
-"""What a user writes: the KVCachePool models, quantities, names and the CRD made from them."""
+"""What a user writes: the KVCachePool models and the CRD generated from them; quantities and names."""

@@ -1,4 +1,4 @@
-"""Status conditions: the stable names, and the rule for when a transition time moves."""
+"""Status conditions: their types, and the rule for transition times."""
 
 from collections.abc import Iterable
 from typing import Annotated, Literal
@@ -38,12 +38,12 @@ Status = Literal["True", "False", "Unknown"]
 class Condition(ApiModel):
     """One aspect of the pool, in the shape of metav1.Condition."""
 
-    type: Annotated[str, Field(description="What it is about.")]
-    status: Annotated[Status, Field(description="True, False, or Unknown where kvtier cannot see it.")]
-    reason: Annotated[str, Field(description="CamelCase word for programs.")]
-    message: Annotated[str, Field(description="Sentence for people: what was seen, and what to do.")] = ""
+    type: Annotated[str, Field(description="Type of the condition, such as StorageReady.")]
+    status: Annotated[Status, Field(description="True, False, or Unknown: kvtier could not read it.")]
+    reason: Annotated[str, Field(description="Reason of the status, a CamelCase word for programs.")]
+    message: Annotated[str, Field(description="Text for people: what was seen, and what to do.")] = ""
     observed_generation: Annotated[
-        int | None, Field(description="Generation of the spec that was judged.")
+        int | None, Field(description="Generation of the spec that the condition describes.")
     ] = None
     last_transition_time: Annotated[
         str | None,
@@ -52,24 +52,24 @@ class Condition(ApiModel):
 
     @property
     def clause(self) -> str:
-        """Type and status as a part of a sentence, such as `ZoneMatched is False`."""
+        """Type and status for use in a sentence, such as `ZoneMatched is False`."""
         return f"{self.type} is {self.status}"
 
     @property
     def in_progress(self) -> bool:
-        """Whether what is missing will come by itself."""
+        """Whether the missing part is being created, so that the pool is starting, not blocked."""
         known = Reason.of(self.reason)
         return known is not None and known.progress
 
     @property
     def deserves_event(self) -> bool:
-        """Whether it is a failure that nobody would notice without an Event."""
+        """Whether it is a failure that leaves the pool ready, and therefore needs an Event."""
         known = Reason.of(self.reason)
         return known is not None and known.event
 
 
 def find(conditions: Iterable[Condition], type_: str) -> Condition | None:
-    """The condition of a type, None where there is none."""
+    """The condition of a type, or None."""
     return next((condition for condition in conditions if condition.type == type_), None)
 
 
@@ -86,12 +86,12 @@ def unknown(type_: str, reason: Reason, message: str) -> Condition:
 
 
 def relayed(type_: str, reason: str, message: str) -> Condition:
-    """False, with a reason that is not kvtier's to choose: of another condition, or of the API server."""
+    """A False condition with the reason of another condition or of the API server."""
     return Condition(type=type_, status="False", reason=reason, message=message)
 
 
 def stamp(new: list[Condition], old: list[Condition], generation: int, now: str) -> list[Condition]:
-    """`new` with generation and transition times: a time moves only when the status of its type changed."""
+    """`new` with generation and transition times. A time changes only when the status of its type changed."""
     before = {condition.type: condition for condition in old}
 
     def since(condition: Condition) -> str:

@@ -6,12 +6,12 @@ from pydantic import Field, StringConstraints, WithJsonSchema
 
 from kvtier.api import quantities
 
-# Whole numbers that fit into the int64 that the API server counts in.
+# Whole numbers of bytes that fit into an int64, the type that the API server uses.
 _QUANTITY_PATTERN = r"^([1-9][0-9]{0,8}(Mi|Gi|M|G)|[1-9][0-9]{0,5}(Ti|T))$"
 
 
 class Quantity(str):
-    """A byte size such as `100Gi`, kept as written; equal sizes in other units compare by `bytes`."""
+    """A byte size such as `100Gi`, kept as written. Compare `bytes`: equal sizes may have different units."""
 
     @property
     def bytes(self) -> int:
@@ -26,7 +26,7 @@ class Quantity(str):
 
 
 def list_map(*keys: str) -> dict[str, Any]:
-    """Schema extension of a list whose items are identified by `keys`."""
+    """Schema extension for a list whose items are identified by `keys`."""
     return {"x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": list(keys)}
 
 
@@ -50,4 +50,4 @@ Count = Annotated[int, Field(ge=1, le=1_000_000)]
 AnyObject = Annotated[
     dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
 ]
-"""Passed on as it is: the API server judges it where it ends up."""
+"""Passed on unchanged. The API server validates it in the object that receives it."""

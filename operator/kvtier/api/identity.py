@@ -1,4 +1,4 @@
-"""What a pool's spec alone says of its Lustre instance and its file system."""
+"""Names of a pool's Lustre instance, file system and storage objects, as far as the spec alone defines them."""
 
 from typing import Any
 
@@ -7,12 +7,12 @@ from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 
 
 def instance_id(pool: KVCachePool) -> str:
-    """Id of the instance that kvtier itself makes for a pool."""
+    """ID of the instance that kvtier itself creates for a pool."""
     return names.derive(pool.namespace, pool.name)
 
 
 def instance(pool: KVCachePool) -> str | None:
-    """projects/P/locations/ZONE/instances/ID; None where the CSI driver names it, and without a shared tier."""
+    """projects/P/locations/ZONE/instances/ID; None if the CSI driver names it, and without a Lustre tier."""
     lustre, cluster = pool.spec.tiers.lustre, pool.spec.cluster
     if lustre is None or lustre.provisioner == "CSI":
         return None
@@ -23,7 +23,7 @@ def instance(pool: KVCachePool) -> str | None:
 
 
 def filesystem(pool: KVCachePool) -> str | None:
-    """The file system name; None where only the existing instance knows it, and without a shared tier."""
+    """The file system name; None if only the existing instance defines it, and without a Lustre tier."""
     lustre = pool.spec.tiers.lustre
     if lustre is None:
         return None
@@ -32,26 +32,26 @@ def filesystem(pool: KVCachePool) -> str | None:
 
 
 def new_filesystem(pool: KVCachePool) -> str:
-    """The file system name that a new instance of the pool gets."""
+    """The file system name of a new instance of the pool."""
     return filesystem(pool) or names.filesystem(pool.namespace, pool.name)
 
 
 def volume_name(pool: KVCachePool) -> str:
-    """Name of the PersistentVolume that kvtier itself makes, which is cluster-scoped."""
+    """Name of the cluster-scoped PersistentVolume that kvtier itself creates."""
     return names.derive(pool.namespace, pool.name, "lustre")
 
 
 def storage_class_name(pool: KVCachePool, lustre: LustreTier) -> str:
-    """Name of the StorageClass of a pool whose instance the CSI driver makes, which is cluster-scoped.
+    """Name of the cluster-scoped StorageClass of a pool whose instance the CSI driver creates.
 
-    Other parameters make another name, because Kubernetes lets nobody change those of a class.
+    Different parameters give a different name, because the parameters of a StorageClass are immutable.
     """
     parameters = storage_class_parameters(pool, lustre).values()
     return names.derive(pool.namespace, pool.name, names.digest(*parameters, length=4))
 
 
 def storage_class_parameters(pool: KVCachePool, lustre: LustreTier) -> dict[str, Any]:
-    """Parameters by which the driver makes an instance, in the order in which the name of the class is made of it."""
+    """Parameters with which the driver creates an instance. Their order is part of the name of the StorageClass."""
     return {
         "throughput": str(lustre.throughput_per_tib),
         "network": str(lustre.network),

@@ -12,9 +12,9 @@ PULL_KEY = ".dockerconfigjson"
 
 @dataclass(frozen=True)
 class NeededKey:
-    """A key of an object in the pool's namespace, and by which field it is needed.
+    """A key of a Secret or ConfigMap in the pool's namespace, and what needs it.
 
-    `create` are the arguments of `kubectl create` that make the object.
+    `create` holds the arguments of `kubectl create` for the object.
     """
 
     kind: Literal["Secret", "ConfigMap"]
@@ -25,7 +25,7 @@ class NeededKey:
 
 
 def needed_keys(pool: KVCachePool) -> list[NeededKey]:
-    """What the spec names, in its order. Of podTemplate nothing is looked at."""
+    """The keys that the spec refers to, in its order. References in podTemplate are not among them."""
     return [
         *(one for model in pool.spec.models for one in _of_model(model)),
         *_of_bucket(pool.spec.tiers.object_storage),

@@ -1,7 +1,7 @@
-"""The kinds of objects that kvtier reads and writes, and one table of those that it makes for a pool.
+"""The kinds of objects that kvtier reads and writes, and one table of the kinds that it creates for a pool.
 
-Whoever has to know something of every child reads it from `CHILD_KINDS`: the client its paths, the planner what to
-prune, in which order a teardown goes and which condition a refused write turns False, the tests what RBAC must allow.
+`CHILD_KINDS` is the only list of children. The client reads paths from it. The planner reads which children to prune,
+the order of a teardown, and the condition that a refused write turns False. The tests read which RBAC rules are needed.
 """
 
 from collections.abc import Mapping
@@ -12,18 +12,18 @@ from kvtier.api.conditions import MODELS_READY, NODE_POOL_READY, STORAGE_READY, 
 from kvtier.api.v1alpha1 import GROUP, KIND, PLURAL, VERSION
 
 Object = Mapping[str, Any]
-"""A live object as the API server has it. Only `kube`, `facts` and `control` look into one."""
+"""A live object as the API server returned it. Only `kube`, `facts` and `control` read its fields."""
 
 Key = tuple[str, str]
-"""Kind and name of a child: among the children of one pool they identify it."""
+"""Kind and name of a child, unique among the children of one pool."""
 
 Stage = Literal["engines", "data", "cluster"]
-"""A teardown deletes engines first, then data if deletionPolicy says so, then what is cluster-wide."""
+"""A teardown deletes engines first, then data if deletionPolicy is Delete, then cluster-scoped objects."""
 
 
 @dataclass(frozen=True)
 class Resource:
-    """One kind of object, and where the API server serves it."""
+    """One kind of object, and its place in the Kubernetes API."""
 
     group: str
     version: str
@@ -44,13 +44,13 @@ class Resource:
 
 @dataclass(frozen=True)
 class ChildKind:
-    """One kind of object that kvtier makes for a pool.
+    """One kind of object that kvtier creates for a pool.
 
-    `template` is its file in plan/templates. `concern` is the condition that a refused write turns False; a child of
-    ModelsReady has the name of its model's Service. `stage` is
-    when a teardown deletes it. `owned`: it has an ownerReference to its pool, so that Kubernetes deletes it with the
-    pool. `pruned`: the planner deletes it once the spec no longer asks for it; else deletionPolicy (data) or its own
-    concern (Jobs) decides.
+    `template` is its file in plan/templates. `concern` is the condition that a refused write turns False. A child with
+    the concern ModelsReady has the same name as the Service of its model. `stage` is the step of a teardown that
+    deletes it. `owned`: it has an ownerReference to its pool, so that Kubernetes deletes it with the pool. `pruned`:
+    the planner deletes it when the spec no longer needs it. For the others, deletionPolicy (data) or the concern (Jobs)
+    decides.
     """
 
     resource: Resource

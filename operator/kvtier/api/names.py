@@ -25,7 +25,7 @@ _LABEL_MAX = 63
 
 
 class PoolKey(NamedTuple):
-    """A pool, by its namespace and name."""
+    """Namespace and name of a pool."""
 
     namespace: str
     name: str
@@ -38,10 +38,10 @@ def digest(*parts: str, length: int = 8) -> str:
 
 
 def derive(*parts: str, limit: int = 52) -> str:
-    """A DNS label that says what it belongs to and is unique to `parts`, in at most `limit` characters.
+    """A readable DNS label of at most `limit` characters that is unique to `parts`.
 
-    The digest is always there, so that neither a cut nor a replaced dot, nor a dash that could belong to
-    either side, makes two names equal. 52 leaves room for the suffixes that controllers add.
+    It always ends with a digest. Otherwise two names could become equal: by truncation, by a replaced dot, or by a dash
+    that could belong to either part. 52 characters leave room for the suffixes that controllers add.
     """
     readable = re.sub(r"[^a-z0-9]+", "-", "-".join(parts).lower()).strip("-")
     if not readable[:1].isalpha():
@@ -50,19 +50,19 @@ def derive(*parts: str, limit: int = 52) -> str:
 
 
 def label_value(name: str) -> str:
-    """`name` where it fits into a label, else a derived name. The full name stands in an annotation."""
+    """`name` if it fits into a label, else a derived name. An annotation contains the full name."""
     return name if len(name) <= _LABEL_MAX else derive(name, limit=_LABEL_MAX)
 
 
 def claim(pool: str) -> str:
-    """Name of the shared tier's claim: also a valid value of a Google Cloud label, which the driver makes of it."""
+    """Name of the PVC of the Lustre tier. It is a valid Google Cloud label, because the driver copies it."""
     return derive(pool, "lustre")
 
 
 def filesystem(namespace: str, pool: str) -> str:
     """A Lustre file system name for a pool: 8 characters, a letter first, 30 bits of the pool's digest.
 
-    The driver refuses to mount two file systems of one name on a node.
+    Each pool has a different name, because the driver refuses to mount two file systems with one name on a node.
     """
     raw = bytes.fromhex(digest(namespace, pool, length=10))
     return "kv" + base64.b32encode(raw).decode().lower()[:6]

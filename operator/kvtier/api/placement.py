@@ -1,4 +1,4 @@
-"""Where the Pods of a pool may run: the node labels that GKE sets and the ones that a pool asks for."""
+"""Where the Pods of a pool may run: the node labels that GKE sets, and those that a pool requires."""
 
 from collections.abc import Callable, Mapping
 
@@ -14,7 +14,7 @@ CONFIDENTIAL = (
     "cloud.google.com/gke-confidential-nodes-instance-type",
     "cloud.google.com/gke-confidential-nodes",
 )
-"""Of Confidential GKE Nodes: their technology, and what older nodes have instead."""
+"""Labels of Confidential GKE Nodes: their technology, and the label that older nodes have instead."""
 
 
 def compute_class(pool: KVCachePool) -> str:
@@ -23,13 +23,13 @@ def compute_class(pool: KVCachePool) -> str:
 
 
 def zones(pool: KVCachePool) -> list[str]:
-    """Zones of the engines, empty for any."""
+    """Zones of the engines; empty for any zone."""
     lustre = pool.spec.tiers.lustre
     return sorted(pool.spec.node_pool.zones) or ([lustre.located] if lustre else [])
 
 
 def node_selector(pool: KVCachePool) -> dict[str, str]:
-    """Labels that a node must have, its zone apart."""
+    """Labels that a node must have, without the label of its zone."""
     nodes = pool.spec.node_pool
     if nodes.provisioner == "ComputeClass":
         chosen = {COMPUTE_CLASS: compute_class(pool)}
@@ -41,12 +41,12 @@ def node_selector(pool: KVCachePool) -> dict[str, str]:
 
 
 def pods_per_node(pool: KVCachePool, model: ServedModel) -> int:
-    """Most Pods of a model that one node can hold, by GPUs."""
+    """How many Pods of a model the GPUs of one node can host."""
     return pool.spec.node_pool.accelerator.count // model.tensor_parallel_size
 
 
 def fitting(pool: KVCachePool, any_zone: bool = False) -> Callable[[Mapping[str, str]], bool]:
-    """Tells of a node, by its labels, whether it may run the pool's engines. Made once, for as many as there are."""
+    """A predicate on node labels: whether the node may run the pool's engines. Build it once for many nodes."""
     wanted, allowed = node_selector(pool).items(), [] if any_zone else zones(pool)
 
     def fits(labels: Mapping[str, str]) -> bool:

@@ -22,10 +22,10 @@ def parse(text: str) -> int:
 
 
 def canonical(size: int) -> str:
-    """A spelling of a number of bytes that the API server keeps: the largest unit that leaves it whole.
+    """A number of bytes as the API server writes it: a whole number with the largest possible unit.
 
-    A manifest that spells sizes differently would look changed after every write. Binary units come
-    first; what none of them fits has a decimal one, because the API server makes `1M` of `1000000`.
+    Any other form would look changed after every write. Binary units come first. If none of them gives a whole number,
+    the unit is decimal, because the API server turns `1000000` into `1M`.
     """
     if size == 0:
         return "0"
@@ -34,5 +34,5 @@ def canonical(size: int) -> str:
 
 
 def gib(size: int) -> str:
-    """A number of bytes in `Gi`, the only unit that Managed Lustre sizes are exact in."""
+    """A number of bytes in `Gi`. Managed Lustre sizes are whole numbers only in this unit."""
     return f"{size // GIB}Gi" if size % GIB == 0 else canonical(size)

@@ -1,7 +1,7 @@
 """The reasons of all conditions, and what follows from each.
 
-A reason is stable API: programs match on it. What kvtier itself concludes from one stands beside it here, and nowhere
-else: nothing in the planner compares reasons with lists of its own.
+A reason is stable API: programs match on it. What kvtier itself concludes from a reason is defined only here: the
+planner has no lists of reasons.
 """
 
 from enum import StrEnum
@@ -13,8 +13,9 @@ _PROGRESS, _EVENT = "progress", "event"
 class Reason(StrEnum):
     """Why a condition has its status.
 
-    `progress`: what is missing will come by itself, so that the pool is starting, not blocked. A False without it is
-    final. `event`: a failure that leaves the pool ready, so that nobody would look without a Warning Event.
+    `progress`: the missing part is being created, so that the pool is starting, not blocked. A False condition without
+    `progress` counts as a failure. `event`: a failure that leaves the pool ready. It gets a Warning Event,
+    because otherwise nobody would notice it.
     """
 
     progress: bool
@@ -28,14 +29,14 @@ class Reason(StrEnum):
 
     @classmethod
     def of(cls, text: str) -> "Reason | None":
-        """The reason of this name; None for one of the API server's or of another version of kvtier."""
+        """The reason with this name; None for a reason of the API server or of another version of kvtier."""
         return cls._value2member_map_.get(text)  # type: ignore[return-value]
 
     def of_update(self) -> "Reason":
-        """The same refusal of a change to an instance that is in use."""
+        """The reason for the same refusal of a change to an instance in use."""
         return Reason(f"Update{self.value}")
 
-    # Of several conditions.
+    # Several conditions
     NOT_NEEDED = "NotNeeded"
     SUPPORTED = "Supported"
     NOT_SUPPORTED = "NotSupported"
@@ -140,7 +141,7 @@ class Reason(StrEnum):
     CAPACITY_UNAVAILABLE = "CapacityUnavailable"
     COMPUTE_CLASS_NOT_SERVED = "ComputeClassNotServed"
 
-    # StorageReady: claims and volumes
+    # StorageReady: PVCs and PersistentVolumes
     BOUND = "Bound"
     PROVISIONING = "Provisioning", _PROGRESS
     OVERDUE = "Overdue"
@@ -170,7 +171,7 @@ class Reason(StrEnum):
     INSTANCE_DELETING = "InstanceDeleting"
     INSTANCE_STATE_UNKNOWN = "InstanceStateUnknown"
 
-    # StorageReady: why the Lustre API refused to create an instance, or the CSI driver to provision a claim
+    # StorageReady: why the Lustre API refused to create an instance, or the CSI driver to provision a PVC
     RATE_LIMITED = "RateLimited"
     QUOTA_EXCEEDED = "QuotaExceeded"
     STOCKOUT = "Stockout"
@@ -187,7 +188,7 @@ class Reason(StrEnum):
     NO_CREDENTIALS = "NoCredentials"
     FAILED = "Failed"
 
-    # StorageReady: why it refused to change one that is in use. What passes by itself is no Event.
+    # StorageReady: why the Lustre API refused to change an instance in use. Temporary refusals get no Event.
     UPDATE_RATE_LIMITED = "UpdateRateLimited"
     UPDATE_QUOTA_EXCEEDED = "UpdateQuotaExceeded", _EVENT
     UPDATE_STOCKOUT = "UpdateStockout", _EVENT

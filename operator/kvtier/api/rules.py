@@ -1,6 +1,6 @@
-"""Validation rules that stand once and are enforced twice: by the API server (CEL) and offline (Python).
+"""Validation rules. Each is written once and enforced twice: by the API server (CEL) and offline (Python).
 
-One table of examples goes through both (`tests/unit/api/examples.py`).
+One table of examples tests both (`tests/unit/api/examples.py`).
 """
 
 from collections.abc import Callable
@@ -15,9 +15,10 @@ from pydantic_core import CoreSchema
 
 @dataclass(frozen=True)
 class Rule:
-    """One sentence about a value, as CEL over `self` and as a Python predicate over the model.
+    """One requirement on a value: as CEL on `self`, and as a Python predicate on the model.
 
-    A rule without `holds` needs the old object or the status, which only the API server has.
+    A rule without `holds` needs the old object or the status, which only the API server has. `explain` makes a more
+    specific message than `message`, offline only.
     """
 
     message: str
@@ -31,9 +32,9 @@ class Rule:
 
 
 class ApiModel(BaseModel):
-    """Base of every API type: frozen, camelCase on the wire, carrying its own rules.
+    """Base of every API type: frozen, camelCase in documents, with its own rules.
 
-    Unknown fields are ignored, because a newer CRD may have stored them; files are read with
+    Unknown fields are ignored, because a newer CRD may have stored them. Files are read with
     `extra="forbid"`.
     """
 

@@ -1,4 +1,4 @@
-"""Joins what was seen and what to do into a message for people."""
+"""Joins sentences into a message for people: what was seen, then what to do."""
 
 import re
 

@@ -1,4 +1,4 @@
-"""Times as Kubernetes writes them: RFC 3339."""
+"""Times in the format of Kubernetes: RFC 3339."""
 
 import math
 from datetime import UTC, datetime, timedelta
@@ -7,7 +7,7 @@ _NEVER = datetime.min.replace(tzinfo=UTC)
 
 
 def parse(text: str | None) -> datetime:
-    """The time; one that is missing or cannot be read, which kvtier has not written, lies before all others."""
+    """Parse a time. A time that is missing or unreadable, so not from kvtier, is earlier than all others."""
     try:
         read = datetime.fromisoformat(text or "")
     except ValueError:
@@ -16,16 +16,16 @@ def parse(text: str | None) -> datetime:
 
 
 def elapsed(since: str | None, now: str) -> float:
-    """Seconds between two times; infinite where the first cannot be read."""
+    """Seconds between two times; infinite if the first is missing or unreadable."""
     began = parse(since)
     return math.inf if began == _NEVER else (parse(now) - began).total_seconds()
 
 
 def after(time: str, wait: timedelta) -> datetime:
-    """The moment that lies `wait` after a time."""
+    """The moment `wait` after a time."""
     return parse(time) + wait
 
 
 def text(moment: datetime) -> str:
-    """A moment as Kubernetes writes it, in whole seconds of UTC."""
+    """A moment in the format of Kubernetes: UTC, in whole seconds."""
     return moment.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%SZ")

@@ -1,1 +1,1 @@
-"""The only room with effects: it watches, keeps, asks the planner, writes, and elects who may."""
+"""The only package with effects: it watches the cluster, runs the planner, writes, and elects a leader."""

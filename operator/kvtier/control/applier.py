@@ -1,4 +1,4 @@
-"""Carries out a plan: the one place that writes, to the API server and to the Lustre API."""
+"""Carries out a plan: writes to the API server and to the Lustre API."""
 
 import asyncio
 import logging
@@ -6,16 +6,8 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from kvtier.api.kinds import EVENT, Key, Object, Resource
-from kvtier.api.names import (
-    ANNOTATION_APPLIED,
-    ANNOTATION_POOL,
-    FIELD_MANAGER,
-    HANDOVER_MANAGER,
-    LABEL_MANAGED_BY,
-    LABEL_POOL,
-    LABEL_POOL_NAMESPACE,
-    derive,
-)
+from kvtier.api.names import ANNOTATION_APPLIED, ANNOTATION_POOL, FIELD_MANAGER, HANDOVER_MANAGER, derive
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 from kvtier.control.store import Store
 from kvtier.facts.asking import PATIENCE_SECONDS
@@ -31,26 +23,26 @@ from kvtier.plan.model import Call, Failure, Manifest, Plan, Ref
 logger = logging.getLogger(__name__)
 
 _LIST_KEYS = ("name", "mountPath", "type", "key")
-"""Fields by which Kubernetes tells the items of its lists apart."""
+"""Fields that identify the items of Kubernetes lists."""
 
 
 class Applier:
     """Carries a plan out on the API server.
 
-    A refused apply does not keep the others from being made; every refusal is answered as a Failure.
-    Deletes wait until every apply has succeeded, because they may depend on one and cannot be taken back.
+    A refused apply does not stop the others; every refusal is returned as a Failure. Objects are deleted only if every
+    apply succeeded, because a deletion may depend on an apply and cannot be undone.
     """
 
     def __init__(self, client: KubeClient, store: Store) -> None:
         self._client = client
         self._store = store
         self._unchanged: dict[str, str] = {}
-        """By uid, the version of an object in which an apply has changed nothing."""
+        """By uid: the resourceVersion of an object in which an apply changed nothing."""
 
     async def carry_out(
         self, plan: Plan, namespace: str, live: Mapping[Key, Object]
     ) -> list[tuple[Failure, ApiError]]:
-        """Applies, then deletes. Answers what was refused, with the error that says whether to try again."""
+        """Apply, then delete. Return each refusal with its error, which says when to retry."""
         refused = []
         handovers = {one["metadata"]["name"]: one for one in plan.handovers}
         for manifest in plan.applies:
@@ -75,42 +67,37 @@ class Applier:
         if live is None and not _is_amendment(manifest):
             await self._refuse_to_take_over(resource, manifest)
         written = await self._client.apply(resource, manifest)
-        logger.info("applied %s %s", manifest["kind"], manifest["metadata"]["name"])
+        logger.info("Applied %s %s", manifest["kind"], manifest["metadata"]["name"])
         self._store.put(manifest["kind"], written)
         if live is not None and _version(written) == _version(live):
             self._unchanged[written["metadata"]["uid"]] = _version(written)
 
     def _is_applied(self, live: Object, manifest: Manifest) -> bool:
-        """Whether this very manifest was applied to this very object, and changed nothing.
+        """Whether this manifest was already applied to this object and changed nothing.
 
-        What users add is applied as they wrote it, and the API server may keep that in other words: 1000m is 1.
+        Additions of users are applied as written. The API server may store them in another form: 1000m as 1.
         """
         same = _digest(live) is not None and _digest(live) == _digest(manifest)
         return same and self._unchanged.get(live["metadata"]["uid"]) == _version(live)
 
     async def _refuse_to_take_over(self, resource: Resource, manifest: Manifest) -> None:
-        """A forced apply would silently take over a namesake that somebody else made."""
+        """Refuse if an object with this name exists that kvtier did not create: a forced apply would take it over."""
         metadata = manifest["metadata"]
         found = await self._client.get_metadata(resource, metadata.get("namespace"), metadata["name"])
         if found is not None and not _is_ours(found, manifest):
-            raise ApiError(
-                412,
-                "NotOwned",
-                "an object of this name exists that kvtier did not make: rename or delete it, or label it "
-                f"{LABEL_MANAGED_BY}=kvtier together with {LABEL_POOL} and {LABEL_POOL_NAMESPACE} to hand it over",
-            )
+            raise ApiError(412, "NotOwned", _not_owned(resource, manifest))
 
     async def _delete(self, ref: Ref, namespace: str) -> None:
         resource = BY_KIND[ref.kind]
         await self._client.delete(resource, namespace if resource.namespaced else None, ref.name, ref.uid)
-        logger.info("deleted %s %s", ref.kind, ref.name)
+        logger.info("Deleted %s %s", ref.kind, ref.name)
 
 
 def satisfied(live: Any, wanted: Any) -> bool:
-    """Whether every wanted field stands in `live`. What others added to maps and keyed lists is theirs.
+    """Whether `live` has every wanted field with its value. Additions of others to maps and keyed lists do not count.
 
-    Sizes must be spelled as the API server spells them (`quantities.canonical`). A field that is no
-    longer wanted shows in the digest annotation, which is itself a wanted field.
+    Sizes must be in the form of the API server (`quantities.canonical`). A field that is no longer wanted changes the
+    digest annotation, which is a wanted field too.
     """
     if isinstance(wanted, Mapping):
         return isinstance(live, Mapping) and all(
@@ -124,12 +111,12 @@ def satisfied(live: Any, wanted: Any) -> bool:
 def _list_satisfied(live: list[Any], wanted: list[Any]) -> bool:
     if not _is_keyed(wanted):
         return len(live) == len(wanted) and all(map(satisfied, live, wanted))
-    # Some, not the: others may mount the same volume once more, under the same name.
+    # Any item may match: others may mount the same volume again, under the same name.
     return all(any(satisfied(one, item) for one in live) for item in wanted)
 
 
 def _is_keyed(items: list[Any]) -> bool:
-    """Whether a field tells the items of a list of objects apart; else the list counts as one value."""
+    """Whether a field identifies the items of a list of objects. If not, the list counts as one value."""
     if not items or not all(isinstance(item, Mapping) for item in items):
         return False
     return any(all(key in item for item in items) for key in _LIST_KEYS)
@@ -140,18 +127,18 @@ def _version(obj: Object) -> str:
 
 
 def _digest(obj: Object) -> str | None:
-    """That of the manifest that kvtier applied."""
+    """The digest of the manifest that kvtier applied."""
     digest: str | None = obj["metadata"].get("annotations", {}).get(ANNOTATION_APPLIED)
     return digest
 
 
 def _is_amendment(manifest: Manifest) -> bool:
-    """Whether it changes a field of somebody else's object, and does not make it."""
+    """Whether the manifest only changes a field of an object that kvtier did not create."""
     return "labels" not in manifest["metadata"]
 
 
 def _is_ours(found: Object, wanted: Manifest) -> bool:
-    """Whether a live object is this pool's: by its labels, or, if they were edited, because kvtier applied it."""
+    """Whether a live object belongs to this pool: by its labels or, if they were edited, because kvtier applied it."""
     mine, theirs = wanted["metadata"], found["metadata"]
     labels, annotations = theirs.get("labels", {}), theirs.get("annotations", {})
     managers = theirs.get("managedFields", [])
@@ -160,32 +147,42 @@ def _is_ours(found: Object, wanted: Manifest) -> bool:
     return all(labels.get(key) == value for key, value in mine["labels"].items()) or (applied and for_us)
 
 
+def _not_owned(resource: Resource, manifest: Manifest) -> str:
+    metadata = manifest["metadata"]
+    namespace = f"-n {metadata['namespace']} " if resource.namespaced else ""
+    labels = " ".join(f"{key}={value}" for key, value in metadata["labels"].items())
+    return sentences(
+        "An object with this name exists, but kvtier did not create it",
+        f"Delete it, or hand it over: kubectl {namespace}label {resource.plural} {metadata['name']} {labels}",
+    )
+
+
 def _failure(kind: str, name: str, error: ApiError) -> Failure:
     reason = error.reason if error.reason.isalnum() and error.reason[:1].isalpha() else "ApplyFailed"
     return Failure(kind, name, reason, error.message)
 
 
 class LustreCaller:
-    """Starts operations, each request in a task of its own, and tells the reader what has become of it.
+    """Starts operations, each request in its own task, and reports the outcome to the reader.
 
-    A plan that is carried out again repeats no request: neither one under way, nor one that was answered,
-    be it by a refusal. Another attempt takes another request id.
+    A plan that is carried out again repeats no request that is in progress or was answered, even with a refusal. A new
+    attempt has a new request ID.
     """
 
     def __init__(self, reader: LustreReader, patience: float = PATIENCE_SECONDS) -> None:
         self._reader = reader
         self.patience = patience
-        self._under_way: dict[str, asyncio.Task[None]] = {}
+        self._in_progress: dict[str, asyncio.Task[None]] = {}
 
     async def carry_out(self, calls: Sequence[Call]) -> bool:
-        """Whether any request was made now. Waits for their answers, but no longer than `patience` seconds."""
+        """Return whether any request was sent now. Wait for the answers, but at most `patience` seconds."""
         made = [self._begin(call) for call in calls if self._wanted(call)]
         if made:
             await asyncio.wait(made, timeout=self.patience)
         return bool(made)
 
     def _wanted(self, call: Call) -> bool:
-        if call.request in self._under_way:
+        if call.request in self._in_progress:
             return False
         known = self._reader.operation(call.instance, call.request)
         return known is None or (not known.name and (not known.done or known.code in UNANSWERED))
@@ -193,18 +190,18 @@ class LustreCaller:
     def _begin(self, call: Call) -> asyncio.Task[None]:
         self._reader.note(call.instance, call.request, Operation())
         task = asyncio.create_task(self._make(call))
-        task.add_done_callback(lambda _: self._under_way.pop(call.request))
-        self._under_way[call.request] = task
+        task.add_done_callback(lambda _: self._in_progress.pop(call.request))
+        self._in_progress[call.request] = task
         return task
 
     async def _make(self, call: Call) -> None:
         try:
             started = await clients.start_operation(call.verb, call.instance, call.request, call.body)
         except GoogleError as error:
-            logger.warning("%s %s: %s: %s", call.verb, call.instance, error.status, error)
+            logger.warning("Request %s %s failed: %s: %s", call.verb, call.instance, error.status, error)
             answer = Operation(done=True, code=error.status, message=str(error))
         else:
-            logger.info("%s %s: %s", call.verb, call.instance, started.name)
+            logger.info("Request %s %s started operation %s", call.verb, call.instance, started.name)
             answer = Operation(started.name)
         self._reader.note(call.instance, call.request, answer)
 
@@ -213,9 +210,9 @@ _MESSAGE_MAX = 1024
 
 
 async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, now: str) -> None:
-    """Write one Event. Its name is made of its content, so that a repeat after a lost answer is the same Event.
+    """Write one Event. Its name is derived from its content, so that a repeat after a lost answer is the same Event.
 
-    An Event that cannot be written is logged and given up: it must never hold up the pool.
+    A failure is logged and not retried: an Event must never delay the pool.
     """
     name = derive(pool.name, pool.uid, event.reason, event.message, now, limit=63)
     manifest = {
@@ -240,4 +237,6 @@ async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, 
     try:
         await client.apply(EVENT, manifest)
     except ApiError as error:
-        logger.warning("event %s of %s/%s not written: %s", event.reason, pool.namespace, pool.name, error)
+        logger.warning(
+            "Could not write Event %s of %s/%s: %s", event.reason, pool.namespace, pool.name, error
+        )

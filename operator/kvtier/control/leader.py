@@ -1,7 +1,7 @@
-"""Leader election by a Lease: of several replicas one writes, the others keep their stores warm.
+"""Leader election by a Lease: one replica writes, the others keep their stores up to date.
 
-The official client has one too, but its LeaseLock cannot create a Lease (kubernetes 37.0.2: `pretty=True`
-fails its own validation) and ends at the first broken connection.
+The official client has a leader election too, but its LeaseLock cannot create a Lease (kubernetes 37.0.2:
+`pretty=True` fails its own validation), and it stops at the first broken connection.
 """
 
 import asyncio
@@ -24,10 +24,10 @@ RETRY_SECONDS = 2.0
 
 
 class Election:
-    """One candidate. Every write carries the resourceVersion that was read, so two can never both win.
+    """One candidate. Every write has the resourceVersion that was read, so two candidates can never both win.
 
-    Whether a rival's Lease has run out is judged by this candidate's own clock: since when it has not
-    changed. Clocks of different machines are never compared.
+    A candidate decides by its own clock that the Lease of a rival has expired: from how long the Lease did not change.
+    Clocks of different machines are never compared.
     """
 
     def __init__(
@@ -43,12 +43,12 @@ class Election:
     async def lead(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
         """Wait for the Lease, then run `work` while it is held.
 
-        Returns when the Lease is lost, raises what `work` raises. When this is cancelled or `work` ends,
-        the Lease is given back, so that the next replica need not wait for it to run out.
+        Return when the Lease is lost; raise what `work` raises. On cancellation, and when `work` ends, release the
+        Lease, so that the next replica does not wait until it expires.
         """
-        while not await self.attempt():  # noqa: ASYNC110 - the event that is waited for is another machine's
+        while not await self.attempt():  # noqa: ASYNC110 - the event happens on another machine
             await asyncio.sleep(RETRY_SECONDS)
-        logger.info("leading as %s", self._identity)
+        logger.info("Leading as %s", self._identity)
         working, holding = asyncio.create_task(work()), asyncio.create_task(self._hold())
         try:
             done, _ = await asyncio.wait((working, holding), return_when=asyncio.FIRST_COMPLETED)
@@ -63,9 +63,9 @@ class Election:
                 await self._quietly(self._release())
 
     async def attempt(self) -> bool:
-        """Take or renew the Lease once; whether it is held now. No answer counts as no.
+        """Take or renew the Lease once, and return whether it is held now. No answer counts as not held.
 
-        It is held from when it was asked for: a rival counts from the write, however late its answer comes.
+        The Lease runs from the start of the request: a rival counts from the write, even if its answer arrives late.
         """
         asked = self._clock()
         held = await self._quietly(self._attempt())
@@ -108,13 +108,13 @@ class Election:
         }
 
     async def _hold(self) -> None:
-        """Renew until that has failed, or hung, for the renewal deadline, which is shorter than the Lease."""
+        """Renew until renewals fail or hang for the renewal deadline, which is shorter than the Lease."""
         while (left := self._renewed + RENEW_DEADLINE_SECONDS - self._clock()) > 0:
             with suppress(TimeoutError):
                 async with asyncio.timeout(left):
                     await asyncio.sleep(RETRY_SECONDS)
                     await self.attempt()
-        logger.error("the lease could not be renewed for %.0f s", RENEW_DEADLINE_SECONDS)
+        logger.error("The Lease could not be renewed for %.0f s", RENEW_DEADLINE_SECONDS)
 
     async def _release(self) -> bool:
         lease = await self._client.get(LEASE, self._namespace, NAME)
@@ -127,8 +127,8 @@ class Election:
             async with asyncio.timeout(RENEW_DEADLINE_SECONDS):
                 return await request
         except TimeoutError:
-            logger.warning("lease %s/%s: no answer", self._namespace, NAME)
+            logger.warning("Lease %s/%s: the API server did not answer", self._namespace, NAME)
         except ApiError as error:
             if error.status != 409:
-                logger.warning("lease %s/%s: %s", self._namespace, NAME, error)
+                logger.warning("Lease %s/%s: %s", self._namespace, NAME, error)
         return False

@@ -34,9 +34,9 @@ _GC_THRESHOLDS = (50_000, 20, 50)
 
 @dataclass(frozen=True)
 class Options:
-    """How to run. `lease_namespace` holds the Lease that replicas compete for.
+    """Settings of the process. `lease_namespace` is the namespace of the Lease that replicas compete for.
 
-    `pace` is how often it looks at what no watch tells it.
+    `pace` sets how often it reads what no watch reports.
     """
 
     lease_namespace: str
@@ -49,11 +49,11 @@ class Options:
 
 
 class LeadershipLostError(Exception):
-    """Another replica may lead by now: this process must not go on."""
+    """Another replica may lead now, so this process must end."""
 
 
 async def operate(options: Options) -> None:
-    """Connect and run, until a signal or until the Lease is lost; then LeadershipLostError."""
+    """Connect and run until a signal. Raise LeadershipLostError when the Lease is lost."""
     _collect_garbage_less()
     api = await connect(options.kubeconfig, options.context)
     try:
@@ -63,7 +63,7 @@ async def operate(options: Options) -> None:
 
 
 class Operator:
-    """Store, queue and reconciler, tied together."""
+    """Connects the store, the queue and the reconciler."""
 
     def __init__(self, client: AioClient, options: Options) -> None:
         self._client = client
@@ -78,7 +78,7 @@ class Operator:
         self._started = time.monotonic()
 
     async def run(self) -> None:
-        """Until a signal, or until the Lease is lost; then LeadershipLostError."""
+        """Run until a signal. Raise LeadershipLostError when the Lease is lost."""
         await self._await_crd()
         stop = asyncio.Event()
         leading = asyncio.create_task(self._lead(stop))
@@ -98,24 +98,22 @@ class Operator:
         )
         if not leading.cancelled():
             leading.result()
-            raise LeadershipLostError("leadership was lost: ending, so that a fresh process takes its place")
+            raise LeadershipLostError("leadership was lost; the process ends so that a new one replaces it")
 
     async def _await_crd(self) -> None:
-        """Wait until pools are served: kopf never watches a resource that was not there when it started."""
-        while not await self._pools_are_served():  # noqa: ASYNC110 - the event is the cluster's
+        """Wait until the API server serves pools: kopf never watches a resource that is missing when it starts."""
+        while not await self._pools_are_served():  # noqa: ASYNC110 - the event happens in the cluster
             await asyncio.sleep(_RETRY_SECONDS)
 
     async def _pools_are_served(self) -> bool:
         try:
-            # One namespace is enough to tell, and cheap.
+            # One namespace is enough to find out, and cheap.
             if await self._client.list(POOL, self._options.lease_namespace) is not None:
                 return True
             crd = f"{POOL.plural}.{POOL.group}"
-            logger.error(
-                "%s is not served: install it with kvtier crd | kubectl apply --server-side -f -", crd
-            )
+            logger.error("CRD %s is missing. Install it: kvtier crd | kubectl apply --server-side -f -", crd)
         except ApiError as error:
-            logger.error("cannot list what kvtier needs: %s", error)
+            logger.error("Could not list a resource that kvtier needs: %s", error)
         return False
 
     async def _lead(self, stop: asyncio.Event) -> None:
@@ -126,7 +124,7 @@ class Operator:
             stop.set()
 
     async def _work(self) -> None:
-        """What only the leader does."""
+        """The work that only the leader does."""
         resync = Resync(self._client, self._store, self._queue)
         await resync.until_done()
         self._unverified = self._store.all_keys()
@@ -146,35 +144,35 @@ class Operator:
                     self._queue.add_after(key, again)
             except ApiError as error:
                 failed, retry_after = True, error.retry_after
-                logger.warning("%s/%s: %s", *key, error)
+                logger.warning("Pool %s/%s: %s", *key, error)
             except Exception:
                 failed = True
-                logger.exception("%s/%s: unexpected error", *key)
+                logger.exception("Pool %s/%s: unexpected error", *key)
             self._queue.done(key, failed, retry_after)
             self._verified(key)
 
     async def _head_start(self) -> None:
-        """What a new leader has listed is verified before kopf lists and replays it all once more.
+        """Let a new leader verify all listed pools before kopf lists and replays everything again.
 
-        Who does not lead, or not soon, watches after a while.
+        A replica that does not lead starts to watch after some seconds.
         """
         with suppress(TimeoutError):
             async with asyncio.timeout(_HEAD_START_SECONDS):
                 await self._all_verified.wait()
 
     def _verified(self, *keys: PoolKey) -> None:
-        """Note, and log once, that every pool that the first LIST found has been looked at."""
+        """Record reconciled pools. Log once when every pool of the first LIST was reconciled."""
         self._unverified.difference_update(keys)
         if not self._unverified and not self._all_verified.is_set():
             self._all_verified.set()
-            logger.info("verified all pools %.2f s after the start", time.monotonic() - self._started)
+            logger.info("Verified all pools %.2f s after the start", time.monotonic() - self._started)
 
 
 def _collect_garbage_less() -> None:
-    """Have Python leave alone what the imports made, and look at the rest less often.
+    """Let Python's garbage collector skip what the imports created, and run less often.
 
-    Stored objects are no garbage: looking for some at every LIST took a fifth of the processor time of a start
-    with 1,000 pools, and found nothing.
+    Stored objects are never garbage. A collection at every LIST took a fifth of the CPU time of a start with 1,000
+    pools, and freed nothing.
     """
     gc.freeze()
     gc.set_threshold(*_GC_THRESHOLDS)

@@ -1,4 +1,4 @@
-"""A keyed work queue: each key is worked on by one worker at a time, and never lost."""
+"""A keyed work queue: one worker at a time works on a key, and no key is lost."""
 
 import asyncio
 from collections import Counter
@@ -12,10 +12,10 @@ _LAST_BACKOFF_SECONDS = 300.0
 
 
 class WorkQueue(Generic[Key]):
-    """Keys to look at, each once.
+    """Keys to work on. A key is in the queue only once.
 
-    A key added while it is being worked on runs once more afterwards. A key that fails comes back after a
-    delay that doubles from 0.2 s to 5 min. Keys added within `debounce` seconds count as one.
+    A key that is added while a worker works on it runs once more afterwards. A key that fails returns after a delay
+    that doubles from 0.2 s to 5 min. Additions within `debounce` seconds count as one.
     """
 
     def __init__(self, debounce: float = 0.02) -> None:
@@ -30,7 +30,7 @@ class WorkQueue(Generic[Key]):
         return len(self._dirty | self._busy)
 
     def add(self, key: Key) -> None:
-        """Have `key` looked at soon."""
+        """Queue `key` to run soon."""
         if key in self._dirty:
             return
         self._dirty.add(key)
@@ -38,7 +38,7 @@ class WorkQueue(Generic[Key]):
             asyncio.get_running_loop().call_later(self._debounce, self._ready.put_nowait, key)
 
     def add_after(self, key: Key, seconds: float) -> None:
-        """Have `key` looked at again in a while; of two requests the earlier holds."""
+        """Queue `key` to run after some seconds. Of two requests, the earlier one counts."""
         loop = asyncio.get_running_loop()
         due = loop.time() + seconds
         waiting = self._later.get(key)
@@ -56,7 +56,7 @@ class WorkQueue(Generic[Key]):
         return key
 
     def done(self, key: Key, failed: bool = False, retry_after: float | None = None) -> None:
-        """Give a key back. A failed one returns after its back-off, or `retry_after` if that is longer."""
+        """Return a key. A failed key runs again after its back-off, or after `retry_after` if that is longer."""
         self._busy.discard(key)
         if key in self._dirty:
             self._ready.put_nowait(key)

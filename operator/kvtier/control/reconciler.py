@@ -1,4 +1,4 @@
-"""One pool, once: observe, plan, carry out, report."""
+"""Reconciles one pool: observe, plan, carry out, report."""
 
 import logging
 from collections.abc import Callable, Sequence
@@ -12,6 +12,7 @@ from kvtier.api.conditions import READY, false, stamp
 from kvtier.api.kinds import POOL, Object
 from kvtier.api.names import FINALIZER, PoolKey
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
 from kvtier.control.applier import Applier, LustreCaller, record_event
 from kvtier.control.store import Store
@@ -31,7 +32,7 @@ logger = logging.getLogger(__name__)
 
 
 class Reconciler:
-    """Brings one pool to what its spec says, as often as it is asked to."""
+    """Brings a pool to the state in its spec, one step per call."""
 
     def __init__(
         self,
@@ -50,7 +51,7 @@ class Reconciler:
         self.clock: Callable[[], str] = utc_now
 
     async def reconcile(self, key: PoolKey) -> float | None:
-        """Seconds after which to look again without an event, or None. Raises ApiError to be called again."""
+        """Reconcile once. Return the seconds until the next time, None to wait for an event. ApiError: retry."""
         raw = self._store.pool(key)
         if raw is None:
             await self._sweep(key)
@@ -75,7 +76,7 @@ class Reconciler:
         called = await self._caller.carry_out(wanted.calls)
         after = await self._replan(pool, observed, wanted, called, now)
         if after.status is not None:
-            # A conflict says only that somebody was faster, and is gone with the next attempt.
+            # A conflict means only that another writer was faster. The next attempt resolves it.
             failures = [failure for failure, error in refused if error.status != 409]
             status = with_failures(after.status, failures, pool.status, now)
             await self._report(pool, status, now, wanted.events)
@@ -89,7 +90,7 @@ class Reconciler:
     async def _replan(
         self, pool: KVCachePool, observed: Observed, wanted: Plan, called: bool, now: str
     ) -> Plan:
-        """The plan after the effects: their answers are known here, so their events will bring nothing new."""
+        """Plan again after the writes: the store already has their answers, so their events will trigger nothing."""
         children = self._store.children(PoolKey(pool.namespace, pool.name))
         if children == observed.children and not called:
             return wanted
@@ -102,7 +103,7 @@ class Reconciler:
             )
 
     async def _release(self, pool: KVCachePool, raw: Object, wanted: Plan, now: str) -> None:
-        """Let the pool go, once: finalizers of others may keep it for longer."""
+        """Remove the finalizer of kvtier, once: finalizers of others may keep the pool longer."""
         if not _held(raw):
             return
         for event in wanted.events:
@@ -112,9 +113,9 @@ class Reconciler:
     async def _report(
         self, pool: KVCachePool, status: PoolStatus, now: str, planned: Sequence[PoolEvent] = ()
     ) -> None:
-        """The one status write, made only if the status is not already this one. Events follow it, the planned too.
+        """Write the status if it changed, then the Events of the plan and of the changed conditions.
 
-        Compared by meaning: of a list that becomes empty, the API server keeps nothing.
+        Statuses are compared by meaning, because the API server drops a list that becomes empty.
         """
         events = list(planned)
         if pool.status != status:
@@ -126,14 +127,16 @@ class Reconciler:
             await record_event(self._client, pool, event, now)
 
     async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
-        """Say what is wrong with a spec that an older CRD let in; children stay as they are."""
+        """Report what is wrong with a spec that an older CRD accepted. Children stay as they are."""
         known: dict[str, Any] = {"metadata": dict(raw["metadata"]), "status": _old_status(raw)}
         pool = KVCachePool.model_construct(_fields_set=None, **known)
         problem = error.errors()[0]
         where = ".".join(str(part) for part in problem["loc"])
-        condition = false(
-            READY, Reason.INVALID_SPEC, f"{where}: {problem['msg']}; nothing is changed until it is corrected"
+        found = problem["msg"].removeprefix("Value error, ")
+        message = sentences(
+            f"The field {where} is invalid: {found}", "Until you correct it, kvtier changes nothing"
         )
+        condition = false(READY, Reason.INVALID_SPEC, message)
         now = self.clock()
         status = PoolStatus(
             observed_generation=pool.generation,
@@ -146,7 +149,7 @@ class Reconciler:
         await self._report(pool, status, now)
 
     async def _sweep(self, key: PoolKey) -> None:
-        """Remove what a pool that is gone has left cluster-wide; ownerReferences see to the rest."""
+        """Delete the cluster-scoped objects of a pool that no longer exists. Kubernetes deletes those with an owner."""
         refs = orphans(self._store.children(key))
         if not refs or await self._client.get_metadata(POOL, key.namespace, key.name) is not None:
             return
@@ -156,12 +159,12 @@ class Reconciler:
 
 
 def utc_now() -> str:
-    """The time as Kubernetes writes it."""
+    """The current time in the format of Kubernetes."""
     return times.text(datetime.now(UTC))
 
 
 def _identity(pool: KVCachePool, **metadata: Any) -> dict[str, Any]:
-    """What a write to the pool itself starts with. The uid keeps it from making or changing a namesake."""
+    """The base of a write to the pool itself. With the uid, the write cannot create or change another pool."""
     names = {"name": pool.name, "namespace": pool.namespace, "uid": pool.uid}
     return {"apiVersion": POOL.api_version, "kind": POOL.kind, "metadata": names | metadata}
 
@@ -171,7 +174,7 @@ def _held(raw: Object) -> bool:
 
 
 def _leaving(raw: Object) -> KVCachePool:
-    """A deleted pool whose spec cannot be read: of it, only the deletionPolicy still matters."""
+    """A deleted pool whose spec cannot be parsed. Only its deletionPolicy still matters."""
     policy = "Delete" if raw.get("spec", {}).get("deletionPolicy") == "Delete" else "Retain"
     read: dict[str, Any] = {"deletion_policy": policy, "models": []}
     spec = PoolSpec.model_construct(_fields_set=None, **read)

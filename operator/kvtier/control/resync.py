@@ -1,4 +1,4 @@
-"""LIST everything, at the start of a leadership and every few minutes: what watches missed is found here."""
+"""Lists everything when leadership starts and every few minutes after that, to find what watches missed."""
 
 import asyncio
 import logging
@@ -17,7 +17,7 @@ SELECTOR = f"{LABEL_MANAGED_BY}=kvtier"
 
 
 class Resync:
-    """Makes the store equal to the API server, then has every pool looked at."""
+    """Makes the store equal to the API server, then queues every pool."""
 
     def __init__(self, client: KubeClient, store: Store, queue: WorkQueue[PoolKey]) -> None:
         self._client = client
@@ -25,10 +25,9 @@ class Resync:
         self._queue = queue
 
     async def forever(self, seconds: float) -> None:
-        """Again and again; a failed attempt is only logged, because the store is still there.
+        """Resync regularly. A failed attempt is only logged, because the store keeps its content.
 
-        The first comes soon: what was deleted between the LIST at the start and the beginning of the
-        watches is found by it alone.
+        The first resync comes soon: only it finds what was deleted between the first LIST and the start of the watches.
         """
         delay = min(seconds, _SOON_SECONDS)
         while True:
@@ -37,19 +36,19 @@ class Resync:
             try:
                 await self.once()
             except ApiError as error:
-                logger.warning("resync failed, trying again in %.0f s: %s", seconds, error)
+                logger.warning("Resync failed, retrying in %.0f s: %s", seconds, error)
 
     async def until_done(self, retry_seconds: float = 2.0) -> None:
-        """The first one, which must succeed before anything is reconciled."""
+        """Resync for the first time. It must succeed before anything is reconciled."""
         while True:
             try:
                 return await self.once()
             except ApiError as error:
-                logger.error("cannot list what kvtier needs: %s", error)
+                logger.error("Could not list a resource that kvtier needs: %s", error)
                 await asyncio.sleep(max(retry_seconds, error.retry_after or 0.0))
 
     async def once(self) -> None:
-        """One LIST per kind. Every pool is looked at afterwards, changed or not."""
+        """Send one LIST per kind. Then queue every pool, changed or not."""
         started = time.monotonic()
         self._store.set_version(await self._client.server_version())
         for resource in (*CLUSTER_FACTS, *CHILDREN, VOLUME):
@@ -58,7 +57,7 @@ class Resync:
         self._store.replace(POOL.kind, pools)
         for key in self._store.all_keys():
             self._queue.add(key)
-        logger.info("listed %d pools in %.2f s", len(pools or ()), time.monotonic() - started)
+        logger.info("Listed %d pools in %.2f s", len(pools or ()), time.monotonic() - started)
 
     async def _list(self, resource: Resource) -> list[Object] | None:
         self._store.list_begins(resource.kind)

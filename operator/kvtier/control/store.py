@@ -1,4 +1,4 @@
-"""What is known of the cluster without asking: pools, their children, volumes and facts, kept by watches and LISTs."""
+"""The cache of the cluster: pools, their children, PersistentVolumes and facts, from watches and LISTs."""
 
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Mapping
@@ -23,7 +23,7 @@ _KEPT_KINDS = {POOL.kind, *(child.kind for child in CHILD_KINDS)}
 
 
 class _Place(NamedTuple):
-    """Where the API server keeps a child."""
+    """Kind, namespace and name of a child, unique in the cluster."""
 
     kind: str
     namespace: str | None
@@ -31,10 +31,10 @@ class _Place(NamedTuple):
 
 
 class Store:
-    """Pools, their children by kind and name, Lustre volumes whoever made them, and the cluster's facts.
+    """Pools, their children by kind and name, all Lustre PersistentVolumes, and the facts of the cluster.
 
-    Every change answers with the pools that should be looked at. An object that is older than the one already here
-    is ignored: watches replay, and a write's own answer arrives before its event.
+    Every change returns the pools to reconcile. An object that is older than the stored one is ignored: watches replay,
+    and the answer to a write arrives before its event.
     """
 
     def __init__(self) -> None:
@@ -51,11 +51,11 @@ class Store:
         return self._pools.get(key)
 
     def all_keys(self) -> set[PoolKey]:
-        """All pools, and the owners of children whose pool is gone."""
+        """All pools, and the owners of children whose pool no longer exists."""
         return set(self._pools) | {owner for owner, found in self._children.items() if found}
 
     def children(self, key: PoolKey) -> Children:
-        """A pool's children as values: one and the same until any of them changes."""
+        """The children of a pool as values. The same object is returned until a child changes."""
         if not self._children.get(key):
             return Children()
         if key not in self._views:
@@ -63,7 +63,7 @@ class Store:
         return self._views[key]
 
     def objects(self, key: PoolKey) -> Mapping[kinds.Key, Object]:
-        """The same as the API server has them."""
+        """The children of a pool as the API server returned them."""
         return dict(self._children.get(key, {}))
 
     def cluster(self) -> Cluster:
@@ -75,48 +75,48 @@ class Store:
     def neighbours(self, key: PoolKey, filesystem: str = "") -> tuple[Neighbour, ...]:
         """Other pools that name the same Lustre instance or file system.
 
-        `filesystem` is the pool's own, where only its existing instance names it.
+        `filesystem` is the pool's own name, if only its existing instance defines it.
         """
         return self._neighbours.of(key, filesystem)
 
     def set_version(self, version: str) -> set[PoolKey]:
-        """The API server's version."""
+        """Store the version of the API server."""
         return self._all_pools_if(self._cluster.set_version(version))
 
     def put(self, kind: str, obj: Object) -> set[PoolKey]:
-        """An object as it is now."""
+        """Store an object as it is now."""
         if kind not in _KEPT_KINDS:
             return self._all_pools_if(self._cluster.put(kind, obj))
-        self._lists[kind].object_came(obj)
+        self._lists[kind].added(obj)
         if kind == POOL.kind:
             return self._put_pool(obj)
         owners = self._volumes.put(obj) if kind == VOLUME.kind else set()
         return self._put_child(kind, obj) | owners
 
     def remove(self, kind: str, obj: Object) -> set[PoolKey]:
-        """An object that is gone. Its namesake that was made in the meantime stays."""
+        """Remove a deleted object. A newer object with the same name stays."""
         if kind not in _KEPT_KINDS:
             return self._all_pools_if(self._cluster.remove(kind, obj))
-        self._lists[kind].object_went(obj)
+        self._lists[kind].deleted(obj)
         if kind == POOL.kind:
             return self._remove_pool(obj)
         owners = self._volumes.remove(obj) if kind == VOLUME.kind else set()
         return self._remove_child(_place(kind, obj), obj) | owners
 
     def list_begins(self, kind: str) -> None:
-        """A LIST is about to be asked for, whose answer will go to `replace`."""
+        """Note that a LIST starts. Its answer goes to `replace`."""
         self._lists[kind] = _List(self._all(kind))
 
     def replace(self, kind: str, objects: Iterable[Object] | None) -> set[PoolKey]:
-        """All objects of a kind, from a LIST (None: the kind is not served). Finds deletions that no watch saw."""
+        """Store all objects of a kind from a LIST (None: the kind is not served). Finds deletions missed by watches."""
         if kind not in _KEPT_KINDS:
             return self._all_pools_if(self._cluster.replace(kind, objects or ()))
         if kind == COMPUTE_CLASS.kind:
             self._cluster.compute_class_served = objects is not None
         answer = self._lists.pop(kind, _List())
-        current = answer.without_gone(objects or ())
+        current = answer.existing(objects or ())
         listed = {_uid(obj) for obj in current}
-        gone = [obj for obj in self._all(kind) if _uid(obj) not in listed and answer.would_have(obj)]
+        gone = [obj for obj in self._all(kind) if _uid(obj) not in listed and answer.covers(obj)]
         changes = [self.remove(kind, obj) for obj in gone] + [self.put(kind, obj) for obj in current]
         return set().union(*changes)
 
@@ -127,7 +127,7 @@ class Store:
             return set()
         self._pools[key] = _without_managed_fields(obj)
         if known is not None and _uid(known) == _uid(obj) and known.get("spec") == obj.get("spec"):
-            return {key}  # what neighbours have to know of a pool comes from its spec
+            return {key}  # neighbours depend on the spec only
         return {key} | self._neighbours.put(key, parsed(obj))
 
     def _remove_pool(self, obj: Object) -> set[PoolKey]:
@@ -139,7 +139,7 @@ class Store:
         return {key} | self._neighbours.put(key, None)
 
     def _put_child(self, kind: str, obj: Object) -> set[PoolKey]:
-        """A child whose labels were changed leaves the pool that had it, which then sees to that."""
+        """Store a child. If its labels changed, its former pool loses it and is reconciled, too."""
         place, owner = _place(kind, obj), owner_of(obj)
         former = self._owners.get(place)
         known = self._children[former][kind, place.name] if former else None
@@ -162,7 +162,7 @@ class Store:
         return {owner} | self._mount(place.kind, owner, None)
 
     def _mount(self, kind: str, owner: PoolKey, obj: Object | None) -> set[PoolKey]:
-        """Neighbours that learn, or lose, the file system name that a volume of `owner` tells."""
+        """Neighbours affected by the file system name in a PersistentVolume of `owner`, which was added or deleted."""
         if kind != VOLUME.kind:
             return set()
         found = volume(obj) if obj else None
@@ -185,36 +185,36 @@ class Store:
 class _List:
     """One LIST of one kind, from its request to its answer.
 
-    Its answer is as old as the request, and with several pages that is seconds. An object that came meanwhile
-    is missing in it, and one that went meanwhile may still be in it.
+    The answer shows the state at the request, which with several pages is seconds old. An object that was created since
+    then is missing in it, and an object that was deleted since then may still be in it.
     """
 
     def __init__(self, known: Iterable[Object] | None = None) -> None:
-        """`known` is what was known at the request; None while no LIST is under way."""
+        """`known` is what was stored at the request; None while no LIST is in progress."""
         self._before = None if known is None else {_uid(obj) for obj in known}
         self._gone: set[str] = set()
 
-    def object_came(self, obj: Object) -> None:
+    def added(self, obj: Object) -> None:
         self._gone.discard(_uid(obj))
 
-    def object_went(self, obj: Object) -> None:
+    def deleted(self, obj: Object) -> None:
         if self._before is not None:
             self._gone.add(_uid(obj))
 
-    def would_have(self, obj: Object) -> bool:
-        """Whether the answer would have an object, so that it is gone if it is not there."""
+    def covers(self, obj: Object) -> bool:
+        """Whether the answer contains an object if it still exists."""
         return self._before is None or _uid(obj) in self._before
 
-    def without_gone(self, listed: Iterable[Object]) -> list[Object]:
-        """What is listed and has not gone since."""
+    def existing(self, listed: Iterable[Object]) -> list[Object]:
+        """The listed objects without those that were deleted since the request."""
         return [obj for obj in listed if _uid(obj) not in self._gone]
 
 
 class _LustreVolumes:
-    """Lustre volumes by name. Who owned a volume's claim is remembered after the claim has gone."""
+    """Lustre PersistentVolumes by name. The owner of a PVC is remembered after the PVC was deleted."""
 
     def __init__(self, owner_of_claim: Callable[[str, str], PoolKey | None]) -> None:
-        """`owner_of_claim` takes the claim's namespace and name."""
+        """`owner_of_claim` takes namespace and name of a PVC."""
         self._owner_of_claim = owner_of_claim
         self._owners: dict[str, PoolKey] = {}
         self._volumes: dict[str, Volume] = {}
@@ -226,7 +226,7 @@ class _LustreVolumes:
         return self._snapshot
 
     def put(self, obj: Object) -> set[PoolKey]:
-        """A volume as it is now. Answers whose it is, if more than its version has changed."""
+        """Store a PersistentVolume. Return its owner if more than its version changed."""
         found = volume(obj)
         if found is None:
             return set()
@@ -238,7 +238,7 @@ class _LustreVolumes:
         return self._owner(found) if known != found else set()
 
     def remove(self, obj: Object) -> set[PoolKey]:
-        """A volume that is gone. Answers whose it was."""
+        """Remove a deleted PersistentVolume. Return its owner."""
         known = self._volumes.get(obj["metadata"]["name"])
         if known is None or known.uid != _uid(obj):
             return set()
@@ -249,7 +249,7 @@ class _LustreVolumes:
         return owner
 
     def known(self) -> list[Object]:
-        """Just enough of every volume to tell whether a LIST has it."""
+        """Name and uid of every PersistentVolume, for the comparison with a LIST."""
         return [{"metadata": {"name": one.name, "uid": one.uid}} for one in self._volumes.values()]
 
     def _owner(self, of: Volume) -> set[PoolKey]:
@@ -260,10 +260,10 @@ class _LustreVolumes:
 
 
 def owner_of(obj: Object) -> PoolKey | None:
-    """The pool that a child's labels name; in full, from the annotation, where a label cuts its name.
+    """The pool that the labels of a child name. The annotation has the full name if it is too long for a label.
 
-    Labels that contradict the annotation, or point into another namespace, are somebody's mistake. Nobody owns
-    such a child, so that no pool deletes what is another's.
+    Labels that contradict the annotation, or name another namespace, are a mistake. Such a child has no owner, so that
+    no pool deletes the child of another.
     """
     metadata = obj["metadata"]
     labels, annotations = metadata.get("labels", {}), metadata.get("annotations", {})
@@ -283,11 +283,11 @@ def _uid(obj: Object) -> str:
 
 
 def _is_newer(new: Object, known: Object) -> bool:
-    """Whether `new` is another object or a later version. Versions of one resource grow as numbers."""
+    """Whether `new` is another object or a later version. Versions of one resource are increasing numbers."""
     mine, theirs = new["metadata"], known["metadata"]
     return bool(mine["uid"] != theirs["uid"] or int(mine["resourceVersion"]) > int(theirs["resourceVersion"]))
 
 
 def _without_managed_fields(obj: Object) -> dict[str, Any]:
-    """They are large, and nobody here reads them."""
+    """Drop managedFields: they are large, and nothing here reads them."""
     return {**obj, "metadata": {k: v for k, v in obj["metadata"].items() if k != "managedFields"}}

@@ -1,4 +1,4 @@
-"""kopf as a watcher: every change goes into the store, and the pools that it concerns into the queue."""
+"""Watches with kopf: every change goes into the store, and the affected pools go into the queue."""
 
 from collections.abc import Awaitable, Callable
 from typing import Any
@@ -14,8 +14,8 @@ from kvtier.control.store import Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS
 
 _WATCHED = (POOL, VOLUME, *CHILDREN, *CLUSTER_FACTS)
-# kopf has a task per object until it was quiet for this long, and the task holds on to the object. Small pages
-# let the tasks of one page end before the next comes: both bound the memory that a start with many pools takes.
+# kopf keeps a task and the object in memory until the object has had no event for this long. With small pages, the
+# tasks of one page end before the next page arrives. Both limit the memory of a start with many pools.
 _IDLE_SECONDS = 0.5
 _PAGE = 100
 
@@ -23,9 +23,9 @@ _PAGE = 100
 def registry(
     api: ApiClient, store: Store, queue: WorkQueue[PoolKey], head_start: Callable[[], Awaitable[None]]
 ) -> kopf.OperatorRegistry:
-    """Handlers that note every change and have the pools concerned looked at.
+    """Handlers that store every change and queue the affected pools.
 
-    kopf asks the API server for nothing before `head_start` is over.
+    kopf sends no request to the API server before `head_start` has returned.
     """
     handlers = kopf.OperatorRegistry()
 
@@ -50,7 +50,7 @@ def _register(
 
 
 async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
-    """The client's own address and credentials; its token is read each time, because a Pod's token rotates."""
+    """Address and credentials of the client. The token is read each time, because the token of a Pod rotates."""
     known = api.configuration
     token = await known.get_api_key_with_prefix("BearerToken")
     scheme, _, secret = (token or "").rpartition(" ")
@@ -68,7 +68,7 @@ async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
 
 
 def settings() -> kopf.OperatorSettings:
-    """kopf without anything that writes: no events, no peering, no scanning of CRDs and namespaces."""
+    """Settings of kopf that turn off all writes: no Events, no peering, no scanning of CRDs and namespaces."""
     chosen = kopf.OperatorSettings()
     chosen.posting.enabled = False
     chosen.peering.standalone = True
@@ -83,10 +83,10 @@ def settings() -> kopf.OperatorSettings:
 
 
 class _NoDiffs(kopf.DiffBaseStorage):
-    """Keeps no last state of an object, and finds nothing in it that would be worth comparing.
+    """Stores no last state of an object, and returns nothing to compare.
 
-    kopf prepares the comparison that create and update handlers need for every event, whether or not there are
-    such handlers: several deep copies of the object, a third of the processor time of a start with 1,000 pools.
+    For every event, kopf prepares the comparison that create and update handlers need, even if there are none. That
+    takes several deep copies of the object: a third of the CPU time of a start with 1,000 pools.
     """
 
     def build(self, **_: Any) -> Any:
@@ -100,7 +100,7 @@ class _NoDiffs(kopf.DiffBaseStorage):
 
 
 class _NoProgress(kopf.ProgressStorage):
-    """Keeps no progress: level-based work has none."""
+    """Stores no progress: level-based handlers have none."""
 
     def fetch(self, **_: Any) -> None:
         return None
@@ -109,10 +109,10 @@ class _NoProgress(kopf.ProgressStorage):
         """Keeps nothing."""
 
     def purge(self, **_: Any) -> None:
-        """There is nothing to remove."""
+        """Removes nothing."""
 
     def touch(self, **_: Any) -> None:
-        """Wakes nobody."""
+        """Triggers nothing."""
 
     def clear(self, *, essence: Any) -> Any:
         return essence

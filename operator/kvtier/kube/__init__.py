@@ -1,1 +1,1 @@
-"""The door to the Kubernetes API: a small protocol, and its adapter to the official asynchronous client."""
+"""Access to the Kubernetes API: a small protocol, and its adapter to the official asynchronous client."""

@@ -27,9 +27,9 @@ _TIMEOUT_SECONDS = 30.0
 async def connect(
     kubeconfig: str | None = None, context: str | None = None, connections: int = 16
 ) -> ApiClient:
-    """A client for the Pod's own cluster, or for the kubeconfig when there is one to use.
+    """A client for the kubeconfig or, in a Pod without one, for the cluster of the Pod.
 
-    ApiError when neither can be read.
+    ApiError if the configuration cannot be read.
     """
     configuration = Configuration()
     try:
@@ -37,7 +37,7 @@ async def connect(
     except (config.ConfigException, OSError, yaml.YAMLError) as error:
         raise ApiError(0, "NoCluster", str(error)) from error
     configuration.connection_pool_maxsize = connections
-    # Looking for a proxy takes aiohttp two threads per request, so it only does where there is one.
+    # With trust_env, aiohttp uses two threads per request to look for a proxy. So it is on only if a proxy is set.
     configuration.client_session_kwargs = {"trust_env": bool(getproxies_environment())}
     client = ApiClient(configuration)
     client.user_agent = f"kvtier/{__version__}"
@@ -70,7 +70,7 @@ class AioClient:
         names = {
             "apiVersion": resource.api_version,
             "kind": resource.kind,
-        }  # a list leaves them out of its items
+        }  # the items of a list do not have them
         query = {"limit": str(_PAGE), "labelSelector": selector, "fieldSelector": fields}
         while True:
             page = await self._optional("GET", f"{resource.path(namespace)}?{urlencode(query)}")
@@ -99,7 +99,7 @@ class AioClient:
         return await self._apply(resource, manifest, "/status", FIELD_MANAGER)
 
     async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
-        # Said, because the default for Jobs is to leave their Pods.
+        # Explicit, because by default the Pods of a deleted Job stay.
         body: dict[str, Any] = {"propagationPolicy": "Background"}
         if uid:
             body["preconditions"] = {"uid": uid}
@@ -131,7 +131,7 @@ class AioClient:
     async def _request(
         self, method: str, path: str, body: Any = None, headers: dict[str, str] | None = None
     ) -> dict[str, Any]:
-        """One request. Silence, a broken connection and an unreadable answer are ApiErrors with status 0."""
+        """Send one request. No answer, a broken connection and an unreadable answer are ApiErrors with status 0."""
         try:
             arguments = await self.api.param_serialize(
                 method,
@@ -143,12 +143,12 @@ class AioClient:
             response = await self.api.call_api(*arguments, _request_timeout=_TIMEOUT_SECONDS)
             data = await response.read()
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
-            raise ApiError(0, "Unreachable", f"the API server does not answer: {error!r}") from error
+            raise ApiError(0, "Unreachable", f"the API server did not answer: {error!r}") from error
         return _decode(response.status, data, response.getheader("Retry-After"))
 
 
 def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]:
-    """The answer's document; ApiError for a refusal, and for an answer that is none of the API server's."""
+    """The document in an answer. ApiError for a refusal, and for an answer that is not from the API server."""
     try:
         document = json.loads(data, object_pairs_hook=_with_shared_keys)
     except ValueError:
@@ -158,7 +158,8 @@ def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]
         delay = float(retry_after) if retry_after and retry_after.isdigit() else None
         raise ApiError(status, known.get("reason") or "Error", known.get("message") or "no message", delay)
     if not isinstance(document, dict):
-        raise ApiError(0, "BadAnswer", f"not a JSON object: {data[:200].decode(errors='replace')!r}")
+        text = data[:200].decode(errors="replace")
+        raise ApiError(0, "BadAnswer", f"the API server returned no JSON object: {text!r}")
     return document
 
 

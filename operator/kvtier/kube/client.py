@@ -1,4 +1,4 @@
-"""What kvtier asks of a Kubernetes client, and the resources that it asks for."""
+"""The methods that kvtier needs of a Kubernetes client, and the resources that it uses."""
 
 from typing import Protocol
 
@@ -7,7 +7,7 @@ from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
 
 CHILDREN = tuple(child.resource for child in kinds.CHILD_KINDS if child.resource != kinds.VOLUME)
-"""Children that are listed and watched by label. Volumes are not: the driver's own carry no label of kvtier's."""
+"""Children that are listed and watched by label. PersistentVolumes are not: those of the driver have no such label."""
 
 CLUSTER_FACTS = (kinds.NODE, kinds.CSI_NODE, kinds.CSI_DRIVER)
 BY_KIND = {
@@ -25,9 +25,9 @@ BY_KIND = {
 
 
 class ApiError(Exception):
-    """The API server's refusal, or its silence (status 0).
+    """A refusal of the API server, or no answer (status 0).
 
-    `retry_after` is in seconds, where the server named a delay.
+    `retry_after` is the delay in seconds that the server asked for, if any.
     """
 
     def __init__(self, status: int, reason: str, message: str, retry_after: float | None = None) -> None:
@@ -53,19 +53,19 @@ class KubeClient(Protocol):
         """
 
     async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Object:
-        """Server-side apply by a field manager of kvtier's, taking over fields that others set."""
+        """Server-side apply as a field manager of kvtier. It takes over fields that others set."""
 
     async def create(self, resource: Resource, manifest: Object) -> Object:
-        """A new object; ApiError 409 when it exists. For locks: everything else is applied."""
+        """Create an object; ApiError 409 if it exists. For locks only: everything else is applied."""
 
     async def replace(self, resource: Resource, manifest: Object) -> Object:
-        """Put an object whose resourceVersion is still the one in `manifest`, else ApiError 409. For locks."""
+        """Replace an object that still has the resourceVersion in `manifest`, else ApiError 409. For locks only."""
 
     async def patch_status(self, resource: Resource, manifest: Object) -> Object:
-        """Server-side apply of the status sub-resource."""
+        """Server-side apply of the status subresource."""
 
     async def delete(self, resource: Resource, namespace: str | None, name: str, uid: str) -> None:
-        """Delete the object with this uid; no error when it is gone or is another one by now."""
+        """Delete the object with this uid. No error if it does not exist, or if a newer object has its name."""
 
     async def server_version(self) -> str:
         """`gitVersion` of the API server, such as v1.35.6-gke.1049000."""

@@ -14,7 +14,7 @@ from testbed.pools import API, Pools
 from testbed.process import Component
 
 POOL, NAMESPACE = "long-document-chat", "default"
-_WRITES = re.compile(r"kvtier\.control\.applier: ((?:applied|deleted) .*)")
+_WRITES = re.compile(r"kvtier\.control\.applier: ((?:Applied|Deleted) .*)")
 
 
 @dataclass(frozen=True)

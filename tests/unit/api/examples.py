@@ -1,6 +1,6 @@
-"""Pools that are refused, with the words of the refusal, and pools that are taken.
+"""Pools that are refused, with the words of the refusal, and pools that are accepted.
 
-tests/integration/test_rules.py sends them to the API server, unit/api/test_rules.py to `kvtier render`.
+tests/integration/test_rules.py sends them to the API server; unit/api/test_rules.py gives them to `kvtier render`.
 """
 
 from dataclasses import dataclass
@@ -10,12 +10,12 @@ from unit.builders import document, joined, model
 from unit.instances import CLUSTER, KEY, NAME, POLICY, api, by_hand, dynamic, existing
 
 Changes = dict[str, Any]
-"""Of the pool of `unit.builders.document`."""
+"""Changes to the pool of `unit.builders.document`."""
 
 
 @dataclass(frozen=True)
 class Refused:
-    """A pool, the words of the API server, and those offline where they tell more; None where only the server looks."""
+    """A pool, the words of the API server, and the words offline; None if only the API server checks it."""
 
     changes: Changes
     words: str
@@ -27,7 +27,7 @@ def _no(changes: Changes, words: str, offline: str | None = "") -> Refused:
 
 
 def _twice(changes: Changes) -> Refused:
-    """Items of one name: the one thing that only the API server looks for."""
+    """Two items with the same name: only the API server checks this."""
     return _no(changes, "Duplicate value", None)
 
 
@@ -81,26 +81,31 @@ _SQUASH: Changes = {
     "squashUID": 1000,
     "exceptions": [{"name": "admins", "addressRanges": ["10.0.0.0/24", "10.0.1.7"]}],
 }
-_MANAGED = "extraArgs may not set a flag that kvtier manages: use the field of the model instead"
-_ONLY_API = "dynamicTier, kmsKey, placementPolicy, accessRules, maintenanceWindow can only be set with provisioner API"
+_MANAGED = "extraArgs must not set a flag that kvtier manages: use the field of the model instead"
+_ONLY_API = "dynamicTier, kmsKey, placementPolicy, accessRules, maintenanceWindow can be set only with provisioner API"
 _ONLY_EXISTING = (
-    "instance, address can only be set with provisioner Existing: the others make an instance of their own"
+    "instance, address can be set only with provisioner Existing: the other provisioners create an instance"
 )
-_RESERVED_PATH = "a mountPath of podTemplate.volumeMounts may not be one of kvtier's, nor lie below /kv"
-_SCHEDULE = "exportSchedule must be a cron expression of five fields, minute, hour, day, month and weekday"
-_HAS_THEM = "throughputPerTiB, zone, network cannot be set with provisioner Existing: the instance has them"
-_BY_HAND = "address, filesystem, capacity of an existing instance are given together or not at all"
+_RESERVED_PATH = (
+    "mountPath in podTemplate.volumeMounts must not be below /kv or a path reserved for kvtier: /dev/shm,"
+)
+_SCHEDULE = "exportSchedule must be a cron expression with five fields (minute, hour, day of month, month, day of week)"
+_FIXED = "env must not set these variables with tiers.objectStorage"
+_HAS_THEM = (
+    "throughputPerTiB, zone, network must not be set with provisioner Existing: the instance defines them"
+)
+_BY_HAND = "address, filesystem, capacity must be set all together or not at all with provisioner Existing"
 
 CAPACITIES = {
     "a capacity in Ti": _no(
         _capacity(1000, "9Ti"),
-        "capacity must be written in Gi, such as 9000Gi: sizes are multiples of 9000Gi",
-        "capacity 9Ti must be written in Gi: the nearest are 9000Gi and 18000Gi",
+        "capacity must be in Gi, such as 9000Gi: sizes are multiples of 9000Gi",
+        "capacity 9Ti must be in Gi: the nearest are 9000Gi and 18000Gi",
     ),
     "a capacity between two steps": _no(
         _capacity(1000, "9001Gi"),
-        "capacity at 1000 MBps per TiB must be a multiple of 9000Gi between 9000Gi and 10008000Gi, and of 72000Gi",
-        "capacity 9001Gi is not possible at 1000 MBps per TiB: the nearest are 9000Gi and 18000Gi",
+        "capacity at 1000 MBps per TiB must be a multiple of 9000Gi, from 9000Gi to 10008000Gi; above 1530000Gi, of 72",
+        "capacity 9001Gi is not valid at 1000 MBps per TiB: the nearest are 9000Gi and 18000Gi",
     ),
     "a small step above the threshold": _no(
         _capacity(1000, "1539000Gi"),
@@ -110,22 +115,22 @@ CAPACITIES = {
     "a capacity above the tier's maximum": _no(
         _capacity(500, "20034000Gi"),
         "capacity at 500 MBps per TiB must be a multiple of 18000Gi",
-        "capacity 20034000Gi is not possible at 500 MBps per TiB: the largest is 20016000Gi",
+        "capacity 20034000Gi is not valid at 500 MBps per TiB: the largest is 20016000Gi",
     ),
     "a capacity between two larger steps": _no(
         _capacity(250, "40000Gi"),
         "capacity at 250 MBps per TiB must be a multiple of 36000Gi",
-        "capacity 40000Gi is not possible at 250 MBps per TiB: the nearest are 36000Gi and 72000Gi",
+        "capacity 40000Gi is not valid at 250 MBps per TiB: the nearest are 36000Gi and 72000Gi",
     ),
     "a capacity below the tier's minimum": _no(
         _capacity(125, "36000Gi"),
         "capacity at 125 MBps per TiB must be a multiple of 72000Gi",
-        "capacity 36000Gi is not possible at 125 MBps per TiB: the smallest is 72000Gi",
+        "capacity 36000Gi is not valid at 125 MBps per TiB: the smallest is 72000Gi",
     ),
     "a Dynamic tier between two steps": _no(
         dynamic(capacity="500000Gi"),
         "capacity in the Dynamic tier must be a multiple of 472000Gi",
-        "capacity 500000Gi is not possible in the Dynamic tier: the nearest are 472000Gi and 944000Gi",
+        "capacity 500000Gi is not valid in the Dynamic tier: the nearest are 472000Gi and 944000Gi",
     ),
     "a Dynamic tier that is too small": _no(
         dynamic(capacity="9000Gi"), "capacity in the Dynamic tier must be", "the smallest is 472000Gi"
@@ -133,8 +138,8 @@ CAPACITIES = {
     "a Dynamic tier that is too large": _no(
         dynamic(capacity="84488000Gi"), "capacity in the Dynamic tier must be", "the largest is 84016000Gi"
     ),
-    "by hand a capacity in Ti": _no(
-        by_hand(capacity="18Ti"), "capacity must be written in Gi", "capacity 18Ti must be written in Gi"
+    "a capacity in Ti with an address": _no(
+        by_hand(capacity="18Ti"), "capacity must be in Gi", "capacity 18Ti must be in Gi"
     ),
     **{
         f"a capacity of {size!r}": _no({"tiers": {"cpu": {"capacity": size}}}, "spec.tiers.cpu.capacity")
@@ -144,38 +149,40 @@ CAPACITIES = {
 
 LUSTRE = {
     **{
-        f"a claim without {name}": _no(_lustre(**{name: None}), f"{name} is required with provisioner CSI")
+        f"a CSI tier without {name}": _no(_lustre(**{name: None}), f"{name} is required with provisioner CSI")
         for name in ("capacity", "throughputPerTiB", "zone", "network")
     },
-    "an API instance without a zone": _no(api(zone=None), "zone is required with provisioner CSI and API"),
-    "an API instance of no tier": _no(
-        api(throughputPerTiB=None), "provisioner API needs either throughputPerTiB or dynamicTier"
+    "an API instance without a zone": _no(api(zone=None), "zone is required with provisioner CSI or API"),
+    "an API instance without a performance tier": _no(
+        api(throughputPerTiB=None), "provisioner API requires either throughputPerTiB or dynamicTier"
     ),
-    "an API instance of both tiers": _no(
+    "an API instance with two performance tiers": _no(
         dynamic(throughputPerTiB=1000, capacity="4248000Gi"),
-        "provisioner API needs either throughputPerTiB or dynamicTier",
+        "provisioner API requires either throughputPerTiB or dynamicTier",
     ),
-    "an API instance in no project": _no(
+    "an API instance without a cluster": _no(
         joined(api(), {"cluster": None}),
-        "lustre.provisioner API needs cluster: it says in which project the instance is made",
+        "lustre.provisioner API requires cluster: kvtier creates the instance in cluster.project",
     ),
-    "no existing instance": _no(existing(instance=None), "instance is required with provisioner Existing"),
-    "a claim of an instance": _no(
+    "an existing instance without a name": _no(
+        existing(instance=None), "instance is required with provisioner Existing"
+    ),
+    "a CSI tier with an instance": _no(
         _lustre(instance=NAME),
         _ONLY_EXISTING,
-        "instance can only be set with provisioner Existing: the others",
+        "instance can be set only with provisioner Existing: the other provisioners",
     ),
-    "a claim with an address": _no(
-        _lustre(address="10.0.0.4"), _ONLY_EXISTING, "address can only be set with provisioner Existing"
+    "a CSI tier with an address": _no(
+        _lustre(address="10.0.0.4"), _ONLY_EXISTING, "address can be set only with provisioner Existing"
     ),
     "an API instance with a name": _no(
-        api(instance=NAME), _ONLY_EXISTING, "instance can only be set with provisioner Existing"
+        api(instance=NAME), _ONLY_EXISTING, "instance can be set only with provisioner Existing"
     ),
     **{
-        f"a claim with {name}": _no(
+        f"a CSI tier with {name}": _no(
             _lustre(**{name: value}),
-            _ONLY_API + ": the Lustre CSI driver has no parameter for them",
-            f"{name} can only be set with provisioner API: the Lustre CSI driver has no parameter for them",
+            _ONLY_API + ": not supported by the Lustre CSI driver",
+            f"{name} can be set only with provisioner API: not supported by the Lustre CSI driver",
         )
         for name, value in {
             "dynamicTier": "DefaultCache",
@@ -186,10 +193,10 @@ LUSTRE = {
         }.items()
     },
     "an existing instance in the Dynamic tier": _no(
-        existing(dynamicTier="DefaultCache"), _ONLY_API, "dynamicTier can only be set with provisioner API"
+        existing(dynamicTier="DefaultCache"), _ONLY_API, "dynamicTier can be set only with provisioner API"
     ),
     **{
-        f"an existing instance with its own {name}": _no(existing(**{name: value}), _HAS_THEM)
+        f"an existing instance with {name}": _no(existing(**{name: value}), _HAS_THEM)
         for name, value in {
             "throughputPerTiB": 1000,
             "zone": "us-central1-a",
@@ -197,28 +204,28 @@ LUSTRE = {
         }.items()
     },
     **{
-        f"by hand all but {name}": _no(by_hand(**{name: None}), _BY_HAND)
+        f"an existing instance without {name} but with the other two": _no(by_hand(**{name: None}), _BY_HAND)
         for name in ("address", "filesystem", "capacity")
     },
-    "a key of another region": _no(
+    "a key in another region": _no(
         api(kmsKey=KEY.replace("central1", "east1")), "kmsKey must be in the region of the instance"
     ),
-    "a key of a region that begins alike": _no(
+    "a key in a region whose name is a prefix": _no(
         api(kmsKey=KEY.replace("us-central1", "us-central")), "kmsKey must be in the region of the instance"
     ),
     **{
-        f"{name} without a mapping": _no(
+        f"{name} without RootSquash": _no(
             api(accessRules={"defaultSquash": "NoSquash", name: value}),
-            "squashUID, squashGID and exceptions need defaultSquash RootSquash",
+            "squashUID, squashGID and exceptions require defaultSquash RootSquash",
         )
         for name, value in {"squashUID": 1000, "squashGID": 1, "exceptions": _SQUASH["exceptions"]}.items()
     },
-    "going around maintenance of what is required": _no(
+    "maintenance Bypass with mode Required": _no(
         _lustre(maintenance="Bypass"),
-        "lustre.maintenance Bypass needs mode Opportunistic: engines of a Required pool cannot run without",
+        "lustre.maintenance Bypass requires mode Opportunistic: with mode Required, engines do not run without",
     ),
     **{
-        f"{field} {value!r} of a tier": _no(changes(**{field: value}), f"spec.tiers.lustre.{field}")
+        f"{field} {value!r} of the Lustre tier": _no(changes(**{field: value}), f"spec.tiers.lustre.{field}")
         for changes, field, value in (
             (_lustre, "provisioner", "Terraform"),
             (_lustre, "throughputPerTiB", 750),
@@ -237,10 +244,10 @@ LUSTRE = {
             (by_hand, "address", "10.0.0.400"),
         )
     },
-    "squashing to root": _no(
+    "root mapped to root": _no(
         api(accessRules={**_SQUASH, "squashUID": 0}), "spec.tiers.lustre.accessRules.squashUID"
     ),
-    "an exception for no address": _no(
+    "an exception for an invalid address": _no(
         api(accessRules={**_SQUASH, "exceptions": [{"name": "a", "addressRanges": ["10.0.0.256"]}]}),
         "spec.tiers.lustre.accessRules.exceptions[0].addressRanges",
     ),
@@ -248,8 +255,10 @@ LUSTRE = {
         api(accessRules={**_SQUASH, "exceptions": [{"name": "a" * 17, "addressRanges": ["10.0.0.2"]}]}),
         "spec.tiers.lustre.accessRules.exceptions[0].name",
     ),
-    "a window on no day": _no(api(maintenanceWindow={"day": "Caturday", "hour": 1}), "maintenanceWindow.day"),
-    "a window at no hour": _no(
+    "a maintenance window on an unknown day": _no(
+        api(maintenanceWindow={"day": "Caturday", "hour": 1}), "maintenanceWindow.day"
+    ),
+    "a maintenance window at hour 24": _no(
         api(maintenanceWindow={"day": "Sunday", "hour": 24}), "maintenanceWindow.hour"
     ),
 }
@@ -257,24 +266,27 @@ LUSTRE = {
 TIERS = {
     "a lower tier without the cpu tier": _no(
         {"tiers": {"cpu": None}},
-        "localSSD, lustre and objectStorage need the cpu tier: every block moves through host memory",
+        "localSSD, lustre and objectStorage require the cpu tier: every block passes through host memory",
     ),
     "a bucket without the cpu tier": _no(
-        joined(_NO_TIERS, _bucket()), "localSSD, lustre and objectStorage need"
+        joined(_NO_TIERS, _bucket()), "localSSD, lustre and objectStorage require"
     ),
-    "copies without a shared tier": _no(
+    "cloudStorage without the Lustre tier": _no(
         joined(_copied(_NAMED), {"tiers": {"lustre": None}}),
-        "cloudStorage needs the lustre tier: it is Lustre",
+        "cloudStorage requires the lustre tier: Managed Lustre imports",
     ),
-    "copies in no project": _no(
-        _copied({}), "cloudStorage needs cluster, or an existing instance: kvtier has to ask the Lustre API"
+    "cloudStorage without a cluster": _no(
+        _copied({}),
+        "cloudStorage requires cluster, or lustre.provisioner Existing: kvtier starts copies through the Lustre API",
     ),
-    "copies from a directory without a slash": _no(
+    "cloudStorage with a prefix without a slash": _no(
         _copied(_NAMED, uri="gs://bucket/chat"), "spec.tiers.cloudStorage.uri"
     ),
-    "copies from elsewhere": _no(_copied(_NAMED, uri="s3://bucket/chat/"), "spec.tiers.cloudStorage.uri"),
+    "cloudStorage with another scheme": _no(
+        _copied(_NAMED, uri="s3://bucket/chat/"), "spec.tiers.cloudStorage.uri"
+    ),
     **{
-        f"copies at {schedule!r}": _no(_copied(_NAMED, exportSchedule=schedule), _SCHEDULE)
+        f"exports at {schedule!r}": _no(_copied(_NAMED, exportSchedule=schedule), _SCHEDULE)
         for schedule in (
             *("60 3 * * *", "0 24 * * *", "0 3 32 * *", "0 3 * 13 *", "0 3 * * 8", "0 3 * *", "0 0 3 * * *"),
             *("@daily", "*/0 * * * *", "every night", "0 3 * * *\n", "0 3 * * sun", ""),
@@ -285,18 +297,18 @@ TIERS = {
         _bucket(endpoint="https://storage.googleapis.com"), "spec.tiers.objectStorage.endpoint"
     ),
     "credentials in the spec": _no(_bucket(accessKey="x"), "spec.tiers.objectStorage.accessKey"),
-    "keys of the bucket by a variable": _no(
+    "a key of the bucket as a variable": _no(
         {**_KEYED, **_env({"name": "AWS_ACCESS_KEY_ID", "value": "x"})},
-        "env may not set the keys of objectStorage.credentialsSecretRef: AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY",
-        "env may not set AWS_ACCESS_KEY_ID: it comes from tiers.objectStorage.credentialsSecretRef",
+        "env must not set variables that come from tiers.objectStorage.credentialsSecretRef: AWS_ACCESS_KEY_ID, AWS_SE",
+        "env must not set AWS_ACCESS_KEY_ID: it comes from tiers.objectStorage.credentialsSecretRef",
     ),
-    "uploads that a bucket may keep with their frame": _no(
+    "uploads that the bucket may store with their checksum frame": _no(
         {**_bucket(), **_env(_CHECKSUMS)},
-        "env may not set, with objectStorage, what keeps blocks whole and engines running: AWS_REQUEST_CHECKSUM_",
+        f"{_FIXED}: another value corrupts cached blocks or ends the engine: AWS_REQUEST_CHECKSUM_",
     ),
     "telemetry that is turned off": _no(
         {**_KEYED, **_env({"name": "NIXL_TELEMETRY_ENABLE", "value": "n"})},
-        "env may not set, with objectStorage, what keeps blocks whole",
+        f"{_FIXED}: another value corrupts cached blocks",
     ),
     "an unknown tier": _no({"tiers": {"ssd": {"capacity": "1Gi"}}}, "spec.tiers.ssd"),
 }
@@ -304,28 +316,31 @@ TIERS = {
 ENGINES = {
     "a bucket with LMCache": _no(
         {**_bucket(), **_served(engine=_LMCACHE)},
-        "objectStorage needs engine.backend Native: it is vLLM that reads and writes the bucket",
+        "tiers.objectStorage requires engine.backend Native: vLLM itself reads and writes the bucket",
     ),
     "LMCache without its version": _no(
-        _served(engine={"backend": "LMCache"}), "engine.lmcache belongs to backend LMCache, which needs it"
+        _served(engine={"backend": "LMCache"}),
+        "engine.lmcache is required with engine.backend LMCache, and must not",
     ),
-    "a version of LMCache with vLLM's own tiering": _no(
-        _served(engine={"lmcache": {"version": "0.5.6"}}), "engine.lmcache belongs to backend LMCache"
+    "an LMCache version with backend Native": _no(
+        _served(engine={"lmcache": {"version": "0.5.6"}}),
+        "engine.lmcache is required with engine.backend LMCache",
     ),
     "LMCache without the cpu tier": _no(
-        {**_NO_TIERS, **_served(engine=_LMCACHE)}, "engine.backend LMCache needs the cpu tier"
+        {**_NO_TIERS, **_served(engine=_LMCACHE)},
+        "engine.backend LMCache requires tiers.cpu: the LMCache server",
     ),
     **{
-        f"an image whose version cannot be told, {image}": _no(
+        f"an image whose version is unknown, {image}": _no(
             _served(engine={"image": image}),
-            "engine.version is required when the image's tag is not a supported vLLM version: 0.33",
+            "engine.version is required unless the image tag is a supported vLLM version: 0.33",
         )
         for image in ("example/vllm:latest", _UNTAGGED["image"], "vllm/vllm-openai:v0.31.0")
     },
     "an unsupported engine version": _no(
         _served(engine={"version": "0.20"}), "spec.models[0].engine.version"
     ),
-    "a Secret for images twice": _twice(_served(engine={"imagePullSecrets": [{"name": "a"}, {"name": "a"}]})),
+    "a pull Secret twice": _twice(_served(engine={"imagePullSecrets": [{"name": "a"}, {"name": "a"}]})),
     **{
         f"a managed flag by {' '.join(arguments)}": _no(
             _arguments("--enforce-eager", *arguments),
@@ -344,49 +359,50 @@ ENGINES = {
             ("--model", "--"),
         )
     },
-    "an environment variable that kvtier owns": _no(
+    "an environment variable that is reserved for kvtier": _no(
         _env({"name": "PYTHONHASHSEED", "value": "random"}),
-        "env may not set a variable that kvtier owns: PYTHONHASHSEED, HF_TOKEN",
-        "env may not set PYTHONHASHSEED: kvtier owns PYTHONHASHSEED, ",
+        "env must not set a variable that is reserved for kvtier: PYTHONHASHSEED, HF_TOKEN",
+        "env must not set PYTHONHASHSEED: reserved for kvtier are PYTHONHASHSEED, ",
     ),
     "a token that kvtier sets, from a Secret": _no(
         _env({"name": "HF_TOKEN", **_FROM_SECRET}),
-        "env may not set a variable that kvtier owns",
-        "env may not set HF_TOKEN: kvtier owns",
+        "env must not set a variable that is reserved for kvtier",
+        "env must not set HF_TOKEN: reserved for kvtier are",
     ),
     "an environment variable twice": _twice(_env({"name": "A"}, {"name": "A"})),
     "a variable with two values": _no(
-        _env({"name": "A", "value": "x", **_FROM_SECRET}), "a variable has a value or a valueFrom, not both"
+        _env({"name": "A", "value": "x", **_FROM_SECRET}), "a variable must not have both value and valueFrom"
     ),
-    "a variable from two places": _no(
+    "a variable with two sources": _no(
         _env({"name": "A", "valueFrom": dict.fromkeys(("secretKeyRef", "configMapKeyRef"), _KEY)}),
-        "valueFrom needs one of secretKeyRef and configMapKeyRef",
+        "valueFrom requires exactly one of secretKeyRef and configMapKeyRef",
     ),
-    "a variable from nowhere": _no(
-        _env({"name": "A", "valueFrom": {}}), "valueFrom needs one of secretKeyRef and configMapKeyRef"
+    "a variable with an empty source": _no(
+        _env({"name": "A", "valueFrom": {}}),
+        "valueFrom requires exactly one of secretKeyRef and configMapKeyRef",
     ),
 }
 
 MODELS = {
     "no models": _no({"models": []}, "spec.models"),
-    "two models of one name": _twice({"models": [model(), model()]}),
+    "two models with one name": _twice({"models": [model(), model()]}),
     "replicas together with autoscaling": _no(
         _served(replicas=2, autoscaling={"provider": "External"}),
-        "replicas cannot be set together with autoscaling: the autoscaler owns the number of replicas",
+        "replicas must not be set together with autoscaling: the autoscaler sets the number of replicas",
     ),
     "more GPUs for a Pod than a node has": _no(
         _served(tensorParallelSize=16),
-        "tensorParallelSize of a model cannot exceed nodePool.accelerator.count",
+        "tensorParallelSize of a model must not exceed nodePool.accelerator.count",
     ),
     "fewer batched tokens than sequences": _no(
         _served(maxNumSeqs=256, maxNumBatchedTokens=255), "maxNumBatchedTokens must be at least maxNumSeqs"
     ),
-    "a model's configuration from two places": _no(
+    "a model configuration with two sources": _no(
         _served(modelConfigFrom={"inline": "{}", "configMapKeyRef": {"name": "a"}}),
-        "modelConfigFrom needs one of inline and configMapKeyRef",
+        "modelConfigFrom requires exactly one of inline and configMapKeyRef",
     ),
-    "a model's configuration from nowhere": _no(
-        _served(modelConfigFrom={}), "modelConfigFrom needs one of inline and configMapKeyRef"
+    "a model configuration without a source": _no(
+        _served(modelConfigFrom={}), "modelConfigFrom requires exactly one of inline and configMapKeyRef"
     ),
     **{
         f"{field} {value!r} of a model": _no(_served(**{field: value}), f"spec.models[0].{field}")
@@ -406,50 +422,53 @@ MODELS = {
 }
 
 PODS = {
-    "a label that finds the Pods": _no(
+    "a label that selects the Pods": _no(
         _pod(labels={"kvtier.dev/model": "x"}),
-        "podTemplate may not set labels or annotations under kvtier.dev/, which are kvtier's",
+        "podTemplate must not set labels or annotations under kvtier.dev/, which is reserved for kvtier",
     ),
-    "an annotation of kvtier's": _no(
+    "an annotation of kvtier": _no(
         _pod(annotations={"kvtier.dev/pool": "x"}),
-        "podTemplate may not set labels or annotations under kvtier.dev/",
+        "podTemplate must not set labels or annotations under kvtier.dev/",
     ),
-    "a label that is none": _no(_pod(labels={"a": "b c"}), "labels"),
+    "an invalid label value": _no(_pod(labels={"a": "b c"}), "labels"),
     "a volume of a tier": _no(
         _pod(volumes=[{"name": "lustre", "emptyDir": {}}]),
-        "podTemplate.volumes may not have a name that kvtier uses: shm, home, tmp, local-ssd, lustre",
+        "podTemplate.volumes must not use a name reserved for kvtier: shm, home, tmp, local-ssd, lustre",
     ),
     "a volume without a name": _no(_pod(volumes=[{"emptyDir": {}}]), "name"),
     "a volume whose name is a number": _no(_pod(volumes=[{"name": 1}]), "name"),
     "a volume twice": _twice(_pod(volumes=[{"name": "a"}, {"name": "a"}])),
     "a second engine": _no(
         _pod(containers=[{"name": "engine"}]),
-        "containers of podTemplate may not have a name that kvtier uses: engine, cache-server",
+        "containers and initContainers of podTemplate must not use a name reserved for kvtier: engine, cache-server",
     ),
-    "an engine before the engine": _no(
-        _pod(initContainers=[{"name": "engine"}]), "containers of podTemplate may not have a name"
+    "an init container with the engine's name": _no(
+        _pod(initContainers=[{"name": "engine"}]),
+        "containers and initContainers of podTemplate must not use a name",
     ),
     "a container in capitals": _no(_pod(containers=[{"name": "Logs"}]), "name"),
     **{
-        f"a mount at {path!r}, which kvtier has": _no(_mounting(path), _RESERVED_PATH)
+        f"a mount at {path!r}, which is reserved": _no(_mounting(path), _RESERVED_PATH)
         for path in ("/kv", "/kv/lustre", "/dev/shm", "/home/vllm", "/tmp")
     },
     **{
-        f"a mount at {path!r}, which is no spelling of a path": _no(_mounting(path), "mountPath")
+        f"a mount at {path!r}, which is not a canonical path": _no(_mounting(path), "mountPath")
         for path in ("", "/", "models", "/a:b", "/tmp/", "//tmp", "/tmp/.", "/kv/./lustre", "/models/../tmp")
     },
     "a mount without a path": _no(_pod(volumeMounts=[{"name": "a"}]), "mountPath"),
     "a mount twice": _twice(_pod(volumeMounts=[{"name": "a", "mountPath": "/a"}] * 2)),
-    "no time to end": _no(_pod(terminationGracePeriodSeconds=0), "podTemplate.terminationGracePeriodSeconds"),
-    "a security context, which is kvtier's": _no(
+    "a grace period of 0": _no(
+        _pod(terminationGracePeriodSeconds=0), "podTemplate.terminationGracePeriodSeconds"
+    ),
+    "a security context": _no(
         _pod(securityContext={"runAsUser": 0}), "spec.models[0].podTemplate.securityContext"
     ),
-    "a host's network": _no(_pod(hostNetwork=True), "spec.models[0].podTemplate.hostNetwork"),
+    "the network of the host": _no(_pod(hostNetwork=True), "spec.models[0].podTemplate.hostNetwork"),
 }
 
 NODES = {
     "no machine type for a ComputeClass": _no(
-        {"nodePool": {"machineType": None}}, "machineType is required when the provisioner is ComputeClass"
+        {"nodePool": {"machineType": None}}, "machineType is required with provisioner ComputeClass"
     ),
     "no accelerator": _no({"nodePool": {"accelerator": None}}, "spec.nodePool.accelerator"),
     "a resource without a domain": _no(
@@ -462,14 +481,14 @@ NODES = {
 REFUSED = CAPACITIES | LUSTRE | TIERS | ENGINES | MODELS | PODS | NODES
 
 ACCEPTED: dict[str, Changes] = {
-    "nothing out of the ordinary": {},
+    "an ordinary pool": {},
     "the smallest instance": _capacity(1000, "9000Gi"),
     "the largest instance": _capacity(1000, "10008000Gi"),
-    "the largest instances of other tiers": _capacity(500, "20016000Gi"),
+    "the largest instance of another performance tier": _capacity(500, "20016000Gi"),
     "the largest instance of all": _capacity(250, "40032000Gi"),
     "the smallest instance of the slowest tier": _capacity(125, "72000Gi"),
-    "an instance made through the API": api(),
-    "with all that only the API can do": api(
+    "an instance created through the API": api(),
+    "all settings that only the API has": api(
         kmsKey=KEY,
         placementPolicy=POLICY,
         accessRules=_SQUASH,
@@ -479,41 +498,41 @@ ACCEPTED: dict[str, Changes] = {
     "the Dynamic tier": dynamic(),
     "the largest Dynamic tier": dynamic(capacity="84016000Gi"),
     "an existing instance": existing(),
-    "an existing instance by hand": by_hand(),
-    "an existing instance of a size that no tier has": by_hand(capacity="18432Gi"),
-    "going around maintenance": {"mode": "Opportunistic", **_lustre(maintenance="Bypass")},
-    "handing over the top directory": _lustre(prepareAsRoot=True),
-    "copies of a claim": _copied(_NAMED),
-    "copies at times": _copied(_NAMED, exportSchedule="*/15 0-6,22 1,15 JAN-MAR MON", importOnCreate=False),
-    "copies of the whole bucket": _copied(_NAMED, uri="gs://bucket/"),
-    "copies of an existing instance": _copied(existing()),
+    "an existing instance with its address": by_hand(),
+    "an existing instance with a size of no performance tier": by_hand(capacity="18432Gi"),
+    "maintenance Bypass with mode Opportunistic": {"mode": "Opportunistic", **_lustre(maintenance="Bypass")},
+    "a Job that prepares the root directory": _lustre(prepareAsRoot=True),
+    "cloudStorage with a CSI tier": _copied(_NAMED),
+    "exports on a schedule": _copied(
+        _NAMED, exportSchedule="*/15 0-6,22 1,15 JAN-MAR MON", importOnCreate=False
+    ),
+    "cloudStorage with a whole bucket": _copied(_NAMED, uri="gs://bucket/"),
+    "cloudStorage with an existing instance": _copied(existing()),
     "no tier at all": {"tiers": None},
     "the cpu tier alone": {"tiers": {"lustre": None}},
     "a bucket with its keys": {**_KEYED, **_env({"name": "AWS_REGION", "value": "auto"})},
-    "a bucket with all that can be said of it": _bucket(
+    "a bucket with all its fields": _bucket(
         bucket="blocks.example.com", endpoint="minio.storage.svc:9000", scheme="http", region="us-east-1"
     ),
-    "patience with a bucket": {**_KEYED, **_env({"name": "AWS_RETRY_MODE", "value": "adaptive"})},
-    "settings of the AWS SDK where there is no bucket": _env(_CHECKSUMS),
-    "keys for other uses where the bucket has none": {
+    "another retry mode for a bucket": {**_KEYED, **_env({"name": "AWS_RETRY_MODE", "value": "adaptive"})},
+    "settings of the AWS SDK without a bucket": _env(_CHECKSUMS),
+    "AWS keys with a bucket that has no Secret": {
         **_bucket(),
         **_env({"name": "AWS_ACCESS_KEY_ID", "value": "x"}),
     },
-    "nodes of any machine type where they exist": {
-        "nodePool": {"machineType": None, "provisioner": "Existing"}
-    },
-    "GPUs by another name": {"nodePool": {"accelerator": {"resourceName": "amd.com/gpu"}}},
+    "existing nodes without a machine type": {"nodePool": {"machineType": None, "provisioner": "Existing"}},
+    "GPUs with another resource name": {"nodePool": {"accelerator": {"resourceName": "amd.com/gpu"}}},
     "an explicit engine version for a digest": _served(engine={**_UNTAGGED, "version": "0.33"}),
     "the older engine": _served(engine={"image": "vllm/vllm-openai:v0.32.0"}),
     "LMCache": _served(engine=_LMCACHE),
-    "Secrets for images": _served(engine={"imagePullSecrets": [{"name": "a"}, {"name": "b"}]}),
-    "all GPUs of a node, and all of their memory": _served(tensorParallelSize=8, gpuMemoryUtilization=1),
+    "pull Secrets": _served(engine={"imagePullSecrets": [{"name": "a"}, {"name": "b"}]}),
+    "all GPUs of a node and all their memory": _served(tensorParallelSize=8, gpuMemoryUtilization=1),
     "as many batched tokens as sequences": _served(maxNumSeqs=256, maxNumBatchedTokens=256),
     "replicas left to an autoscaler": _served(autoscaling={"provider": "External"}),
     "no replicas": _served(replicas=0),
-    "block and chunk": _served(blockSize=32, blocksPerChunk=8),
-    "a model's configuration inline": _served(modelConfigFrom={"inline": '{"model_type": "llama"}'}),
-    "a model's configuration in a ConfigMap": _served(
+    "a block size and blocks per chunk": _served(blockSize=32, blocksPerChunk=8),
+    "an inline model configuration": _served(modelConfigFrom={"inline": '{"model_type": "llama"}'}),
+    "a model configuration in a ConfigMap": _served(
         modelConfigFrom={"configMapKeyRef": {"name": "a", "key": "llama.json"}}
     ),
     "flags that kvtier does not manage": _arguments(
@@ -557,6 +576,6 @@ ACCEPTED: dict[str, Changes] = {
 
 
 def written(changes: Changes, namespace: str) -> dict[str, Any]:
-    """The pool as a user would write it in this namespace."""
+    """The pool as a user writes it, in this namespace."""
     metadata = {"name": "ruled", "namespace": namespace, "uid": None, "generation": None}
     return document(**changes, metadata=metadata)

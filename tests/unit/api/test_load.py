@@ -1,4 +1,4 @@
-"""Pools from files: what is refused, and where the problem stands."""
+"""Pools from files: what is refused, and the field path of the problem."""
 
 import pytest
 import yaml
@@ -18,7 +18,7 @@ def test_every_pool_of_a_stream_is_loaded_and_other_kinds_are_skipped() -> None:
     assert [(pool.namespace, pool.name) for pool in pools] == [("team-a", "chat"), ("mine", "other")]
 
 
-def test_the_status_in_a_file_is_no_part_of_the_pool() -> None:
+def test_the_status_in_a_file_is_ignored() -> None:
     (pool,) = load(_file(document(status={"phase": "Ready"})), "mine")
     assert pool.status.phase is None
 
@@ -26,7 +26,7 @@ def test_the_status_in_a_file_is_no_part_of_the_pool() -> None:
 @table(
     "text, words",
     {
-        "text that is no YAML is refused": ("{", "not YAML"),
+        "text that is not YAML is refused": ("{", "not YAML"),
         "a file without a pool is refused": ("kind: Secret", "no KVCachePool of kvtier.dev/v1alpha1 in it"),
         "another project's KVCachePool is refused": (
             _file(merged(document(), {"apiVersion": "other.example/v1"})),
@@ -48,9 +48,9 @@ def test_the_status_in_a_file_is_no_part_of_the_pool() -> None:
             _file(document(models=[model(), model(name="Capital")])),
             "spec.models[1].name: ",
         ),
-        "a broken rule is told in its own words": (
+        "a broken rule is reported with its message": (
             _file(document(tiers={"cpu": None})),
-            "spec.tiers: localSSD, lustre and objectStorage need the cpu tier",
+            "spec.tiers: localSSD, lustre and objectStorage require the cpu tier",
         ),
     },
 )
@@ -60,7 +60,7 @@ def test_a_file_is_refused(text: str, words: str) -> None:
     assert words in str(refusal.value)
 
 
-def test_every_problem_has_a_line() -> None:
+def test_every_problem_has_its_own_line() -> None:
     with pytest.raises(LoadError) as refusal:
         load(_file(document(mode="Sometimes", strictt=True)), "mine")
     assert len(str(refusal.value).splitlines()) == 2

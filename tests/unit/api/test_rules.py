@@ -1,4 +1,4 @@
-"""What is refused offline, with which words; that the API server agrees is shown in tests/integration/test_rules.py."""
+"""What is refused offline, and with which message. tests/integration/test_rules.py tests the API server."""
 
 from typing import Any
 
@@ -13,7 +13,7 @@ from unit.tables import table
 
 
 def _problems(changes: Changes) -> list[str]:
-    """What `kvtier render` would say, a line for each problem."""
+    """What `kvtier render` would print, one line per problem."""
     try:
         load(yaml.safe_dump(written(changes, "default")), "default")
     except LoadError as error:
@@ -35,13 +35,13 @@ def test_is_accepted_offline(changes: Changes) -> None:
     assert _problems(changes) == []
 
 
-def test_all_that_is_missing_is_said_at_once() -> None:
+def test_all_missing_fields_are_reported_together() -> None:
     (problem,) = _problems({"tiers": {"lustre": {"capacity": None, "zone": None}}})
-    assert "capacity is required with provisioner CSI and API; zone is required" in problem
+    assert "capacity is required with provisioner CSI or API; zone is required" in problem
 
 
 def _offline_rules(of: type[BaseModel], seen: set[type[BaseModel]]) -> list[Rule]:
-    """All rules with a Python side of a model and of the models in its fields."""
+    """All rules with a Python predicate, of a model and of the models in its fields."""
     if of in seen:
         return []
     seen.add(of)
@@ -56,7 +56,7 @@ def _models(annotation: Any) -> list[type[BaseModel]]:
     return [found for part in getattr(annotation, "__args__", ()) for found in _models(part)]
 
 
-def test_no_rule_is_without_an_example() -> None:
+def test_every_rule_has_an_example() -> None:
     rules = _offline_rules(KVCachePool, set())
     assert len(rules) > 30
     shown = tuple(example.words for example in REFUSED.values() if len(example.words) > 20)

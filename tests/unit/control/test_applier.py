@@ -150,6 +150,19 @@ async def test_a_namesake(metadata: dict[str, Any], taken: bool) -> None:
     assert bool(client.writes) is taken
 
 
+async def test_the_refusal_of_a_namesake_has_a_command_that_hands_it_over() -> None:
+    client = MemoryClient({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": {}}})
+    ((failure, _),) = await _carry_out(client, Plan(applies=(SERVICE,)))
+    command = failure.message.partition("hand it over: ")[2].split()
+    assert command[:6] == ["kubectl", "-n", "team-a", "label", "services", NAME]
+    client.store({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": _labels(command[6:])}})
+    assert await _carry_out(client, Plan(applies=(SERVICE,))) == []
+
+
+def _labels(arguments: list[str]) -> dict[str, str]:
+    return dict(argument.split("=") for argument in arguments)
+
+
 async def test_a_volume_is_amended_without_asking_whose_it_is() -> None:
     volume = {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {"x": "Delete"}}
     client, store = MemoryClient(volume), Store()

@@ -172,7 +172,7 @@ async def test_a_spec_that_an_older_crd_let_in_is_reported_and_nothing_else_chan
     status = cluster.status()
     assert status["phase"] == "Blocked"
     assert status["conditions"][0]["reason"] == "InvalidSpec"
-    assert status["conditions"][0]["message"].startswith("spec.mode: ")
+    assert status["conditions"][0]["message"].startswith("The field spec.mode is invalid: Input should be ")
     assert (status["tiers"], status["modelsReady"]) == (kept["tiers"], "1/1")
     await cluster.reconcile()
     assert cluster.new_writes() == []

@@ -1,4 +1,4 @@
-"""The serving engine: which image holds which versions, and who moves blocks between the tiers."""
+"""The serving engine: its image, the versions in it, and the backend that moves blocks between the tiers."""
 
 import json
 import re
@@ -26,62 +26,63 @@ class PullSecret(ApiModel):
 
 
 class LMCache(ApiModel):
-    """The LMCache server that runs beside every engine, from the same image."""
+    """The LMCache server that runs in every engine Pod, from the same image."""
 
-    version: Annotated[LMCacheVersion, Field(description="LMCache version inside the image.")]
+    version: Annotated[LMCacheVersion, Field(description="LMCache version in the image.")]
     cpu: Annotated[int, Field(ge=1, le=1024, description="CPU cores requested for the server.")] = 4
     memory: Annotated[
-        Quantity, Field(description="Host memory of the server beside the CPU tier, which it holds.")
+        Quantity, Field(description="Host memory of the server, in addition to the CPU tier that it holds.")
     ] = Quantity("8Gi")
 
 
 class Engine(ApiModel):
-    """The serving engine and the image that holds it."""
+    """The serving engine, vLLM, and its image."""
 
     backend: Annotated[
         Literal["Native", "LMCache"],
         Field(
-            description="Who moves KV blocks between the tiers. Native is vLLM's own OffloadingConnector, LMCache a "
-            "cache server beside every engine."
+            description="What moves KV blocks between the tiers. Native: vLLM's OffloadingConnector. LMCache: an "
+            "LMCache server in every engine Pod."
         ),
     ] = "Native"
     image: Annotated[
         Image,
-        Field(description="Container image of the engine, and of the LMCache server where there is one."),
+        Field(description="Container image of the engine, and of the LMCache server with backend LMCache."),
     ] = ENGINES.default_image
     image_pull_secrets: Annotated[
         list[PullSecret],
-        Field(
-            max_length=8, json_schema_extra=list_map("name"), description="Secrets to pull the image with."
-        ),
+        Field(max_length=8, json_schema_extra=list_map("name"), description="Secrets for pulling the image."),
     ] = []
     version: Annotated[
         EngineVersion | None,
-        Field(description="vLLM version inside the image. Needed when the image's tag does not tell it."),
+        Field(description="vLLM version in the image. Required unless the image tag is a supported version."),
     ] = None
-    lmcache: Annotated[LMCache | None, Field(description="Required by backend LMCache.")] = None
+    lmcache: Annotated[
+        LMCache | None,
+        Field(description="The LMCache server in every engine Pod. Required with backend LMCache."),
+    ] = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="engine.version is required when the image's tag is not a supported vLLM version: "
+            message="engine.version is required unless the image tag is a supported vLLM version: "
             + ", ".join(VERSIONS),
             cel=f"has(self.version) || self.image.matches({json.dumps(_TAGGED)})",
             holds=lambda engine: engine.version is not None or engine.tag_version() is not None,
         ),
         Rule(
-            message="engine.lmcache belongs to backend LMCache, which needs it: it says which LMCache the image holds",
+            message="engine.lmcache is required with engine.backend LMCache, and must not be set with Native",
             cel="has(self.lmcache) == (self.backend == 'LMCache')",
             holds=lambda engine: (engine.lmcache is not None) == (engine.backend == "LMCache"),
         ),
     )
 
     def tag_version(self) -> str | None:
-        """The supported version that the image's tag names, or None."""
+        """The supported version in the image tag, or None."""
         match = re.match(_TAGGED, self.image)
         return match[1] if match else None
 
     def supported_version(self) -> str:
-        """Version to take flags from: the explicit one, else the one of the tag."""
+        """The explicit version, else the version in the image tag."""
         version = self.version or self.tag_version()
-        assert version is not None, "a rule of the API sees to it"
+        assert version is not None, "a rule of the API requires it"
         return version

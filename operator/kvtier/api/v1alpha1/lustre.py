@@ -1,4 +1,4 @@
-"""The shared tier: a Managed Lustre instance, who makes it, and what can be set of it."""
+"""The Lustre tier: a Managed Lustre instance, who creates it, and its settings."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -31,44 +31,45 @@ SquashId = Annotated[int, Field(ge=1, le=2_147_483_647)]
 
 
 class AccessException(ApiModel):
-    """Clients whose root stays root. The Lustre API knows no exception the other way round."""
+    """Clients to which RootSquash does not apply: their root user stays root."""
 
     name: Annotated[
         str,
         StringConstraints(pattern=r"^[A-Za-z0-9_]+$", max_length=16),
-        Field(description="Name of the exception: letters, digits and _."),
+        Field(description="Name of the exception: letters, digits and underscores."),
     ]
     address_ranges: Annotated[
         list[AddressRange],
         Field(
             min_length=1,
             max_length=64,
-            description="Clients, as IPv4 addresses or ranges such as 10.0.0.0/24; they may not overlap.",
+            description="IPv4 addresses or ranges of the clients, such as 10.0.0.0/24. They must not overlap.",
         ),
     ]
 
 
 class AccessRules(ApiModel):
-    """Who may act as root on the file system."""
+    """On which clients the root user is root on the file system."""
 
     default_squash: Annotated[
         Literal["NoSquash", "RootSquash"],
         Field(
-            description="For all clients that no exception names. RootSquash: their root is mapped to squashUID and "
-            "squashGID."
+            description="What root is on clients without an exception. NoSquash: root stays root. RootSquash: root is "
+            "mapped to squashUID and squashGID."
         ),
     ]
     squash_uid: Annotated[
         SquashId | None,
         Field(
-            alias="squashUID", description="User that root becomes. Needs RootSquash; left out, root stays."
+            alias="squashUID",
+            description="User ID to which root is mapped. If omitted, the user stays root. Requires RootSquash.",
         ),
     ] = None
     squash_gid: Annotated[
         SquashId | None,
         Field(
             alias="squashGID",
-            description="Group that root becomes. Needs RootSquash; left out, root's stays.",
+            description="Group ID to which root is mapped. If omitted, the group stays root. Requires RootSquash.",
         ),
     ] = None
     exceptions: Annotated[
@@ -76,13 +77,13 @@ class AccessRules(ApiModel):
         Field(
             max_length=16,
             json_schema_extra=list_map("name"),
-            description="Clients whose root is not mapped. Needs RootSquash.",
+            description="Clients on which root stays root. Requires RootSquash.",
         ),
     ] = []
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="squashUID, squashGID and exceptions need defaultSquash RootSquash",
+            message="squashUID, squashGID and exceptions require defaultSquash RootSquash",
             cel="self.defaultSquash == 'RootSquash' || (!has(self.squashUID) && !has(self.squashGID) && "
             "(!has(self.exceptions) || size(self.exceptions) == 0))",
             holds=lambda access: (
@@ -94,118 +95,126 @@ class AccessRules(ApiModel):
 
 
 class MaintenanceWindow(ApiModel):
-    """An hour of the week."""
+    """One hour of the week, in UTC."""
 
     day: Annotated[
         Literal["Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday"],
         Field(description="Day of the week, in UTC."),
     ]
-    hour: Annotated[int, Field(ge=0, le=23, description="Hour at which the window begins, in UTC.")]
+    hour: Annotated[int, Field(ge=0, le=23, description="Hour at which the window starts, in UTC.")]
 
 
 class LustreTier(ApiModel):
-    """Managed Lustre, shared by every Pod of the pool."""
+    """A Managed Lustre file system that all Pods of the pool share."""
 
     provisioner: Annotated[
         Literal["CSI", "API", "Existing"],
         Field(
-            description="Who makes the instance. CSI: the cluster's Lustre CSI driver, from a claim. API: kvtier, "
-            "through the Lustre API, which offers more than the driver (dynamicTier, kmsKey, placementPolicy, "
-            "accessRules, maintenanceWindow). Existing: nobody, it is there (instance). Immutable."
+            description="Who creates the Lustre instance. CSI: the Lustre CSI driver of the cluster, from a PVC. API: "
+            "kvtier, through the Lustre API, which has more settings than the driver (dynamicTier, kmsKey, "
+            "placementPolicy, accessRules, maintenanceWindow). Existing: the instance exists already; name it in the "
+            "field instance. Immutable."
         ),
     ] = "CSI"
     capacity: Annotated[
         Quantity | None,
         Field(
-            description="Size of the instance, in Gi, a multiple of the step of its performance tier: 9000Gi at 1000, "
-            "18000Gi at 500, 36000Gi at 250, 72000Gi at 125, 472000Gi for the Dynamic tier (kvtier lustre sizes "
-            "prints them). It can grow, never shrink below what is provisioned. Of an existing instance it is given "
-            "only together with address."
+            description="Capacity of the Lustre instance, in Gi. It must be a multiple of 9000Gi at 1000 MBps per TiB, "
+            "18000Gi at 500, 36000Gi at 250, 72000Gi at 125, and 472000Gi in the Dynamic tier. The command kvtier "
+            "lustre sizes prints the valid sizes. You can increase the capacity, but not reduce it below the "
+            "provisioned capacity. Required with provisioner CSI and API; with Existing, set it only together with "
+            "address."
         ),
     ] = None
     throughput_per_tib: Annotated[
         Literal[125, 250, 500, 1000] | None,
         Field(
             alias="throughputPerTiB",
-            description="Performance tier, in MBps per TiB of capacity. Immutable.",
+            description="Performance tier: throughput in MBps per TiB of capacity. Immutable.",
         ),
     ] = None
     dynamic_tier: Annotated[
         Literal["DefaultCache"] | None,
-        Field(description="The Dynamic tier, instead of throughputPerTiB. Needs provisioner API. Immutable."),
+        Field(
+            description="The Dynamic tier, instead of throughputPerTiB. Requires provisioner API. Immutable."
+        ),
     ] = None
     zone: Annotated[
         Zone | None,
         Field(
-            description="Zone of the instance. Immutable. Engines run here too, unless nodePool.zones says otherwise."
+            description="Zone of the instance. Engines run in the same zone, unless nodePool.zones is set. Immutable."
         ),
     ] = None
     network: Annotated[
         Network | None,
         Field(
-            description="VPC network of the instance in full form, projects/PROJECT/global/networks/NETWORK. It must "
-            "be the cluster's own network. Immutable."
+            description="VPC network of the instance, projects/PROJECT/global/networks/NETWORK. It must be the network "
+            "of the GKE cluster. Immutable."
         ),
     ] = None
     filesystem: Annotated[
         FilesystemName | None,
         Field(
-            description="Lustre file system name: a letter, then up to 7 letters or digits. Unique among the instances "
-            "that a node mounts; derived from namespace and name of the pool when left out. Immutable."
+            description="Name of the Lustre file system: a letter, then up to 7 letters or digits. A node cannot mount "
+            "two file systems with the same name. If omitted, kvtier derives it from the namespace and the name of the "
+            "pool. Immutable."
         ),
     ] = None
     instance: Annotated[
         InstanceName | None,
         Field(
-            description="The existing instance, projects/PROJECT/locations/ZONE/instances/INSTANCE. Size, address and "
-            "file system are read through the Lustre API, or given by hand. kvtier never deletes it. Immutable."
+            description="The existing instance, projects/PROJECT/locations/ZONE/instances/INSTANCE. kvtier reads its "
+            "capacity, address and file system name from the Lustre API, unless you set all three. kvtier never "
+            "deletes it. Required with provisioner Existing. Immutable."
         ),
     ] = None
     address: Annotated[
         Address | None,
         Field(
-            description="IP address of the existing instance, given by hand where kvtier has no access to the Lustre "
-            "API, together with filesystem and capacity. Immutable."
+            description="IP address of the existing instance. Set it, together with filesystem and capacity, if kvtier "
+            "has no access to the Lustre API. Immutable."
         ),
     ] = None
     kms_key: Annotated[
         KeyName | None,
         Field(
-            description="Key that encrypts the instance (CMEK), "
-            "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY. Needs provisioner API. Immutable."
+            description="Cloud KMS key that encrypts the instance (CMEK), "
+            "projects/PROJECT/locations/REGION/keyRings/RING/cryptoKeys/KEY. It must be in the region of the instance. "
+            "Requires provisioner API. Immutable."
         ),
     ] = None
     placement_policy: Annotated[
         PolicyName | None,
         Field(
-            description="Placement policy, projects/PROJECT/locations/ZONE/resourcePolicies/POLICY. Needs provisioner "
-            "API. Immutable."
+            description="Placement policy of the instance, projects/PROJECT/locations/ZONE/resourcePolicies/POLICY. "
+            "Requires provisioner API. Immutable."
         ),
     ] = None
     access_rules: Annotated[
         AccessRules | None,
-        Field(description="Who may act as root on the file system. Needs provisioner API."),
+        Field(description="On which clients root is root on the file system. Requires provisioner API."),
     ] = None
     maintenance_window: Annotated[
         MaintenanceWindow | None,
         Field(
-            description="When Google may maintain the instance. Without one, maintenance is not announced in the API. "
-            "Needs provisioner API."
+            description="Weekly hour in which Google may maintain the instance. If omitted, the Lustre API does not "
+            "announce maintenance. Requires provisioner API."
         ),
     ] = None
     maintenance: Annotated[
         Literal["Ride", "Bypass"],
         Field(
-            description="What engines do about maintenance of the instance. Ride: nothing, reads and writes hang and "
-            "go on. Bypass: they are rolled before the window to run without the shared tier, and back after it; "
-            "needs mode Opportunistic."
+            description="What happens to engines during maintenance of the instance. Ride: nothing; their reads and "
+            "writes wait until the maintenance ends. Bypass: kvtier rolls them out without the Lustre tier before the "
+            "maintenance, and with it afterwards; requires mode Opportunistic."
         ),
     ] = "Ride"
     prepare_as_root: Annotated[
         bool,
         Field(
-            description="Let a Job run once as root to hand the file system's top directory to the engines' group. "
-            "Needed only where TierWritable says so; the CSI driver normally does it at mount."
+            description="Run a Job once as root that gives the root directory of the file system to the group of the "
+            "engines. Set it only if the condition TierWritable asks for it: normally the CSI driver does this at "
+            "mount."
         ),
     ] = False
 
@@ -213,21 +222,21 @@ class LustreTier(ApiModel):
 
     @property
     def tier(self) -> int | str | None:
-        """The performance tier, None where only the existing instance knows."""
+        """The performance tier; None if only the existing instance defines it."""
         return DYNAMIC if self.dynamic_tier else self.throughput_per_tib
 
     @property
     def size(self) -> int:
-        """Wanted bytes; 0 where only the existing instance knows."""
+        """Wanted capacity in bytes; 0 if only the existing instance defines it."""
         return self.capacity.bytes if self.capacity else 0
 
     @property
     def located(self) -> str:
-        """The zone of the instance, which has it in its name."""
+        """The zone of the instance; for an existing instance, the zone in its name."""
         return self.instance.split("/")[3] if self.instance else str(self.zone)
 
     def has(self, name: str) -> bool:
-        """Whether the optional field of this name, as in YAML, is set."""
+        """Whether the optional field with this name in YAML is set."""
         return getattr(self, _ATTRIBUTES[name]) is not None
 
 

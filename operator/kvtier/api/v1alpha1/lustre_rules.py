@@ -1,6 +1,6 @@
-"""Which fields of the Lustre tier go together, what they must be, and which never change.
+"""Rules of the Lustre tier: which fields go together, which values they take, and which are immutable.
 
-Everywhere, `lustre` is a `LustreTier`.
+In every rule, `lustre` is a `LustreTier`.
 """
 
 from typing import Any
@@ -26,20 +26,20 @@ _IMMUTABLE = (
 def _required(name: str, *provisioners: str) -> Rule:
     known = f"self.provisioner in {list(provisioners)}"
     return Rule(
-        message=f"{name} is required with provisioner {' and '.join(provisioners)}",
+        message=f"{name} is required with provisioner {' or '.join(provisioners)}",
         cel=f"!({known}) || has(self.{name})",
         holds=lambda lustre: lustre.provisioner not in provisioners or lustre.has(name),
     )
 
 
 def _only(provisioner: str, names: tuple[str, ...], why: str) -> Rule:
-    """Fields that mean something to one provisioner only."""
+    """Allow fields with one provisioner only."""
     return Rule(
-        message=f"{', '.join(names)} can only be set with provisioner {provisioner}: {why}",
+        message=f"{', '.join(names)} can be set only with provisioner {provisioner}: {why}",
         cel=f"self.provisioner == '{provisioner}' || {_none(names)}",
         holds=lambda lustre: lustre.provisioner == provisioner or not any(map(lustre.has, names)),
         explain=lambda lustre: (
-            f"{', '.join(filter(lustre.has, names))} can only be set with provisioner {provisioner}: {why}"
+            f"{', '.join(filter(lustre.has, names))} can be set only with provisioner {provisioner}: {why}"
         ),
     )
 
@@ -53,11 +53,11 @@ def _all(names: tuple[str, ...]) -> str:
 
 
 def _capacity(tier: int | str) -> Rule:
-    # Not quantity().asInteger(): it gives up on sizes such as 10008000Gi.
+    # Not quantity().asInteger(): it fails for sizes such as 10008000Gi.
     limit, dynamic = limits(tier), tier == DYNAMIC
     gib = "int(self.capacity.replace('Gi', ''))"
     step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.step_above})"
-    above = f", and of {limit.step_above}Gi above {limit.threshold}Gi" if limit.threshold < limit.max else ""
+    above = f"; above {limit.threshold}Gi, of {limit.step_above}Gi" if limit.threshold < limit.max else ""
     mine = (
         "has(self.dynamicTier)"
         if dynamic
@@ -65,12 +65,12 @@ def _capacity(tier: int | str) -> Rule:
     )
     what = "in the Dynamic tier" if dynamic else f"at {tier} MBps per TiB"
     return Rule(
-        message=f"capacity {what} must be a multiple of {limit.step}Gi between {limit.min}Gi and {limit.max}Gi{above}",
+        message=f"capacity {what} must be a multiple of {limit.step}Gi, from {limit.min}Gi to {limit.max}Gi{above}",
         cel=f"!({mine} && has(self.capacity) && self.capacity.endsWith('Gi')) || "
         f"({gib} >= {limit.min} && {gib} <= {limit.max} && {gib} % {step} == 0)",
         holds=lambda lustre: lustre.tier != tier or not _in_gib(lustre) or limit.allows(lustre.size),
         explain=lambda lustre: (
-            f"capacity {lustre.capacity} is not possible {what}: {limit.explain(lustre.size)}"
+            f"capacity {lustre.capacity} is not valid {what}: {limit.explain(lustre.size)}"
         ),
     )
 
@@ -81,7 +81,7 @@ def _in_gib(lustre: Any) -> bool:
 
 def _explain_unit(lustre: Any) -> str:
     near = f": {limits(lustre.tier).explain(lustre.size)}" if lustre.tier else ""
-    return f"capacity {lustre.capacity} must be written in Gi{near}"
+    return f"capacity {lustre.capacity} must be in Gi{near}"
 
 
 def _immutable(name: str) -> Rule:
@@ -93,7 +93,7 @@ def _immutable(name: str) -> Rule:
 
 RULES = (
     Rule(
-        message="capacity must be written in Gi, such as 9000Gi: sizes are multiples of 9000Gi, and 9Ti is 9216Gi",
+        message="capacity must be in Gi, such as 9000Gi: sizes are multiples of 9000Gi, and 9Ti is 9216Gi",
         cel="!has(self.capacity) || self.capacity.endsWith('Gi')",
         holds=lambda lustre: not lustre.capacity or _in_gib(lustre),
         explain=_explain_unit,
@@ -101,23 +101,23 @@ RULES = (
     *(_required(name, "CSI", "API") for name in ("capacity", "zone", "network")),
     _required("throughputPerTiB", "CSI"),
     Rule(
-        message="provisioner API needs either throughputPerTiB or dynamicTier",
+        message="provisioner API requires either throughputPerTiB or dynamicTier",
         cel="self.provisioner != 'API' || has(self.throughputPerTiB) != has(self.dynamicTier)",
         holds=lambda lustre: (
             lustre.provisioner != "API" or lustre.has("throughputPerTiB") != lustre.has("dynamicTier")
         ),
     ),
     _required("instance", "Existing"),
-    _only("Existing", ("instance", "address"), "the others make an instance of their own"),
-    _only("API", _API_ONLY, "the Lustre CSI driver has no parameter for them"),
+    _only("Existing", ("instance", "address"), "the other provisioners create an instance"),
+    _only("API", _API_ONLY, "not supported by the Lustre CSI driver"),
     Rule(
-        message=f"{', '.join(_OF_THE_INSTANCE)} cannot be set with provisioner Existing: the instance has them",
+        message=f"{', '.join(_OF_THE_INSTANCE)} must not be set with provisioner Existing: the instance defines them",
         cel=f"self.provisioner != 'Existing' || {_none(_OF_THE_INSTANCE)}",
         holds=lambda lustre: lustre.provisioner != "Existing" or not any(map(lustre.has, _OF_THE_INSTANCE)),
     ),
     Rule(
-        message=f"{', '.join(_BY_HAND)} of an existing instance are given together or not at all: they replace what "
-        "the Lustre API tells",
+        message=f"{', '.join(_BY_HAND)} must be set all together or not at all with provisioner Existing: kvtier uses "
+        "them instead of the Lustre API",
         cel=f"self.provisioner != 'Existing' || {_none(_BY_HAND)} || {_all(_BY_HAND)}",
         holds=lambda lustre: (
             lustre.provisioner != "Existing" or sum(map(lustre.has, _BY_HAND)) in (0, len(_BY_HAND))

@@ -1,4 +1,4 @@
-"""The nodes that serve: which machines, with how many GPUs and Local SSDs, and who makes them."""
+"""The nodes of the engines: machine type, GPUs, Local SSDs, zones, and who creates them."""
 
 from typing import Annotated, ClassVar, Literal
 
@@ -14,7 +14,7 @@ MachineType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-
 
 
 class Accelerator(ApiModel):
-    """GPUs of one node."""
+    """GPUs of each node."""
 
     type: Annotated[
         str,
@@ -28,23 +28,23 @@ class Accelerator(ApiModel):
             pattern=r"^[a-z0-9]([-a-z0-9.]*[a-z0-9])?/[A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?$",
             max_length=253,
         ),
-        Field(description="Resource by which Pods ask for GPUs, and the key of their taint."),
+        Field(description="Resource that Pods request to get GPUs, and key of the taint on GPU nodes."),
     ] = "nvidia.com/gpu"
 
 
 class NodePool(ApiModel):
-    """Where the engines run."""
+    """Nodes on which the engines run."""
 
     provisioner: Annotated[
         Literal["ComputeClass", "Existing"],
         Field(
-            description="ComputeClass: GKE makes nodes on demand from a ComputeClass that kvtier writes. "
-            "Existing: use nodes that are there, chosen by accelerator, zones and nodeSelector."
+            description="Who creates the nodes. ComputeClass: GKE, on demand, from a ComputeClass that kvtier writes. "
+            "Existing: you; engines run on the nodes that match accelerator, zones and nodeSelector."
         ),
     ] = "ComputeClass"
     machine_type: Annotated[
         MachineType | None,
-        Field(description="Machine type, such as a3-highgpu-8g. Required by ComputeClass."),
+        Field(description="Machine type, such as a3-highgpu-8g. Required with provisioner ComputeClass."),
     ] = None
     accelerator: Accelerator
     local_ssd_count: Annotated[
@@ -53,26 +53,26 @@ class NodePool(ApiModel):
             alias="localSSDCount",
             ge=1,
             le=64,
-            description="Local SSD disks per node. Left out: the number that the machine type comes with.",
+            description="Local SSD disks per node. If omitted, the number that comes with the machine type.",
         ),
     ] = None
     zones: Annotated[
         list[Zone],
         Field(
             max_length=8,
-            description="Zones of the nodes. The zone of the Lustre instance when left out.",
+            description="Zones of the nodes. If omitted, the zone of the Lustre instance, or any zone without Lustre.",
             json_schema_extra={"x-kubernetes-list-type": "set"},
         ),
     ] = []
     spot: Annotated[bool, Field(description="Use Spot VMs.")] = False
     node_selector: Annotated[
         dict[str, LabelValue],
-        Field(max_length=16, description="More node labels that the engines' Pods require."),
+        Field(max_length=16, description="Additional node labels that the engine Pods require."),
     ] = {}
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="machineType is required when the provisioner is ComputeClass",
+            message="machineType is required with provisioner ComputeClass",
             cel="self.provisioner != 'ComputeClass' || has(self.machineType)",
             holds=lambda pool: pool.provisioner != "ComputeClass" or pool.machine_type is not None,
         ),

@@ -1,4 +1,4 @@
-"""What a user may add to the engines' Pods. Everything here is added: nothing replaces what kvtier renders."""
+"""Additions to the engine Pods. They are added to what kvtier renders, and never replace it."""
 
 import json
 from collections.abc import Iterable
@@ -21,9 +21,9 @@ _NAME = {
     "type": "string",
     "pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
     "maxLength": 63,
-    "description": "Its name in the Pod.",
+    "description": "Name in the Pod.",
 }
-# No part of a path may be empty or consist of dots: a path has one spelling.
+# A path segment must not be empty and must not consist of dots only, so that each path has one spelling.
 _PATH = {
     "type": "string",
     "pattern": r"^(/[^/:]*[^/:.][^/:]*)+$",
@@ -33,7 +33,7 @@ _PATH = {
 
 
 class _Named(ApiModel):
-    """What kvtier itself looks at of an object that it passes on."""
+    """The fields that kvtier itself reads of an object that it passes on."""
 
     name: DnsLabel
 
@@ -56,13 +56,13 @@ _NAMED_SCHEMA = {
     **_OPEN,
     "required": ["name"],
     "properties": {"name": _NAME},
-    "description": "As in Kubernetes' PodSpec.",
+    "description": "As in the Kubernetes PodSpec.",
 }
 _MOUNT_SCHEMA = {
     **_OPEN,
     "required": ["name", "mountPath"],
     "properties": {"name": _NAME, "mountPath": _PATH},
-    "description": "As in Kubernetes' PodSpec. `name` is that of a volume.",
+    "description": "As in the Kubernetes PodSpec. `name` is the name of a volume of the Pod.",
 }
 Named = Annotated[dict[str, Any], AfterValidator(_named), WithJsonSchema(_NAMED_SCHEMA)]
 Mount = Annotated[dict[str, Any], AfterValidator(_mounted), WithJsonSchema(_MOUNT_SCHEMA)]
@@ -71,14 +71,14 @@ _ATOMIC = {"x-kubernetes-list-type": "atomic"}
 
 
 class PodTemplate(ApiModel):
-    """Additions to the engines' Pods, in the words of Kubernetes' PodSpec."""
+    """Additions to the engine Pods, with the fields of the Kubernetes PodSpec."""
 
     labels: Annotated[
-        dict[str, LabelValue], Field(max_length=32, description="More labels of the Pods.")
+        dict[str, LabelValue], Field(max_length=32, description="Additional labels of the Pods.")
     ] = {}
     annotations: Annotated[
         dict[str, Annotated[str, StringConstraints(max_length=4096)]],
-        Field(max_length=32, description="Annotations of the Pods."),
+        Field(max_length=32, description="Additional annotations of the Pods."),
     ] = {}
     service_account_name: Annotated[
         ObjectName | None,
@@ -87,43 +87,48 @@ class PodTemplate(ApiModel):
     priority_class_name: Annotated[ObjectName | None, Field(description="PriorityClass of the Pods.")] = None
     runtime_class_name: Annotated[ObjectName | None, Field(description="RuntimeClass of the Pods.")] = None
     scheduler_name: Annotated[
-        ObjectName | None, Field(description="Scheduler of the Pods, if not Kubernetes' own.")
+        ObjectName | None, Field(description="Scheduler of the Pods. If omitted, the default scheduler.")
     ] = None
     termination_grace_period_seconds: Annotated[
         int | None,
         Field(
             ge=1,
             le=86_400,
-            description="Time for running requests to end when a Pod is stopped. 60 when left out.",
+            description="Seconds for running requests to finish when a Pod stops. If omitted, 60.",
         ),
     ] = None
     tolerations: Annotated[
         list[AnyObject],
-        Field(max_length=16, description="More taints that the Pods tolerate.", json_schema_extra=_ATOMIC),
+        Field(max_length=16, description="Additional tolerations of the Pods.", json_schema_extra=_ATOMIC),
     ] = []
     topology_spread_constraints: Annotated[
         list[AnyObject],
         Field(
             max_length=8,
-            description="How the Pods spread over nodes and zones. A labelSelector that is left out selects the "
-            "model's Pods.",
+            description="How the Pods are spread over nodes and zones. A constraint without labelSelector applies to "
+            "the Pods of the model.",
             json_schema_extra=_ATOMIC,
         ),
     ] = []
     volumes: Annotated[
-        list[Named], Field(max_length=16, description="More volumes of the Pods.", json_schema_extra=_BY_NAME)
+        list[Named],
+        Field(max_length=16, description="Additional volumes of the Pods.", json_schema_extra=_BY_NAME),
     ] = []
     volume_mounts: Annotated[
         list[Mount],
         Field(
             max_length=16,
-            description="More mounts of the engine's container.",
+            description="Additional volume mounts of the engine container.",
             json_schema_extra=list_map("mountPath"),
         ),
     ] = []
     init_containers: Annotated[
         list[Named],
-        Field(max_length=8, description="Containers that run before the engine.", json_schema_extra=_BY_NAME),
+        Field(
+            max_length=8,
+            description="Containers that run before the engine starts.",
+            json_schema_extra=_BY_NAME,
+        ),
     ] = []
     containers: Annotated[
         list[Named],
@@ -132,26 +137,26 @@ class PodTemplate(ApiModel):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message=f"podTemplate may not set labels or annotations under {OWN_DOMAIN}, which are kvtier's",
+            message=f"podTemplate must not set labels or annotations under {OWN_DOMAIN}, which is reserved for kvtier",
             cel=f"(!has(self.labels) || self.labels.all(k, !k.startsWith('{OWN_DOMAIN}'))) && "
             f"(!has(self.annotations) || self.annotations.all(k, !k.startsWith('{OWN_DOMAIN}')))",
             holds=lambda t: not any(k.startswith(OWN_DOMAIN) for k in (*t.labels, *t.annotations)),
         ),
         Rule(
-            message="podTemplate.volumes may not have a name that kvtier uses: "
+            message="podTemplate.volumes must not use a name reserved for kvtier: "
             + ", ".join(RESERVED_VOLUMES),
             cel=f"!has(self.volumes) || self.volumes.all(v, !(v.name in {json.dumps(RESERVED_VOLUMES)}))",
             holds=lambda t: not _taken(t.volumes, RESERVED_VOLUMES),
         ),
         Rule(
-            message="containers of podTemplate may not have a name that kvtier uses: "
+            message="containers and initContainers of podTemplate must not use a name reserved for kvtier: "
             + ", ".join(RESERVED_CONTAINERS),
             cel=f"(!has(self.containers) || self.containers.all(c, {_NOT_OURS})) && "
             f"(!has(self.initContainers) || self.initContainers.all(c, {_NOT_OURS}))",
             holds=lambda t: not _taken([*t.containers, *t.init_containers], RESERVED_CONTAINERS),
         ),
         Rule(
-            message="a mountPath of podTemplate.volumeMounts may not be one of kvtier's, nor lie below /kv: "
+            message="mountPath in podTemplate.volumeMounts must not be below /kv or a path reserved for kvtier: "
             + ", ".join(RESERVED_PATHS),
             cel="!has(self.volumeMounts) || self.volumeMounts.all(m, "
             f"!(m.mountPath in {json.dumps(RESERVED_PATHS)}) && !m.mountPath.startsWith('/kv/'))",

@@ -16,36 +16,47 @@ Identifier = Annotated[str, StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9:.]*[a
 
 
 class Cluster(ApiModel):
-    """The GKE cluster that kvtier runs in, as the GKE API names it."""
+    """The GKE cluster that kvtier runs in, with its names in the GKE API."""
 
-    project: Annotated[Identifier, Field(description="Project id.")]
-    location: Annotated[Identifier, Field(description="Region or zone of the control plane.")]
+    project: Annotated[Identifier, Field(description="Project ID.")]
+    location: Annotated[
+        Identifier, Field(description="Region or zone of the control plane, such as us-central1.")
+    ]
     name: Annotated[Identifier, Field(description="Name of the cluster.")]
 
 
 class PoolSpec(ApiModel):
-    """What the pool should be."""
+    """Desired state of the pool."""
 
     mode: Annotated[
         Literal["Required", "Opportunistic"],
         Field(
-            description="Required: engines wait until every tier is there. Opportunistic: engines start without the "
-            "shared tier and take it up when it is ready, with one rollout."
+            description="When engines start. Required: when the Lustre tier is ready. Opportunistic: without waiting "
+            "for the Lustre tier. When it is ready, kvtier rolls the engines out once to use it."
         ),
     ] = "Required"
     deletion_policy: Annotated[
         Literal["Retain", "Delete"],
         Field(
-            description="What happens to the shared tier and its data when the pool is deleted. Retain keeps claim, "
-            "volume and instance."
+            description="What happens to the Lustre tier when the pool is deleted or the tier is removed from the "
+            "spec. Retain: the PVC, the PersistentVolume, the Lustre instance and its data stay. Delete: kvtier "
+            "deletes them; it never deletes an existing instance."
         ),
     ] = "Retain"
     strict: Annotated[
-        bool, Field(description="Treat prerequisites that cannot be seen (status Unknown) as not met.")
+        bool,
+        Field(
+            description="Treat prerequisites with status Unknown as not met. By default, only status False blocks "
+            "the pool."
+        ),
     ] = False
     cluster: Annotated[
         Cluster | None,
-        Field(description="Lets kvtier ask the GKE API what Nodes do not tell, such as the VPC network."),
+        Field(
+            description="The GKE cluster of the pool. kvtier reads from the GKE API what Nodes do not report, such as "
+            "the VPC network, and knows the project of the Lustre instance. Required with lustre.provisioner API, and "
+            "for cloudStorage with lustre.provisioner CSI. Immutable with lustre.provisioner API."
+        ),
     ] = None
     tiers: Tiers = Tiers()
     node_pool: NodePool
@@ -55,13 +66,13 @@ class PoolSpec(ApiModel):
             min_length=1,
             max_length=16,
             json_schema_extra=list_map("name"),
-            description="Models that the pool serves. They share its tiers, but never each other's blocks.",
+            description="Models that the pool serves. They share its tiers, but not their cached blocks.",
         ),
     ]
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="tensorParallelSize of a model cannot exceed nodePool.accelerator.count: a Pod runs on one node",
+            message="tensorParallelSize of a model must not exceed nodePool.accelerator.count: a Pod runs on one node",
             cel="self.models.all(m, !has(m.tensorParallelSize) || "
             "m.tensorParallelSize <= self.nodePool.accelerator.count)",
             holds=lambda spec: all(
@@ -69,21 +80,21 @@ class PoolSpec(ApiModel):
             ),
         ),
         Rule(
-            message="engine.backend LMCache needs the cpu tier, which its server holds",
+            message="engine.backend LMCache requires tiers.cpu: the LMCache server holds the CPU tier",
             cel="has(self.tiers.cpu) || self.models.all(m, m.engine.backend != 'LMCache')",
             holds=lambda spec: (
                 spec.tiers.cpu is not None or all(m.engine.backend != "LMCache" for m in spec.models)
             ),
         ),
         Rule(
-            message="objectStorage needs engine.backend Native: it is vLLM that reads and writes the bucket",
+            message="tiers.objectStorage requires engine.backend Native: vLLM itself reads and writes the bucket",
             cel="!has(self.tiers.objectStorage) || self.models.all(m, m.engine.backend == 'Native')",
             holds=lambda spec: (
                 spec.tiers.object_storage is None or all(m.engine.backend == "Native" for m in spec.models)
             ),
         ),
         Rule(
-            message="env may not set the keys of objectStorage.credentialsSecretRef: "
+            message="env must not set variables that come from tiers.objectStorage.credentialsSecretRef: "
             + ", ".join(CREDENTIALS),
             cel="!has(self.tiers.objectStorage) || !has(self.tiers.objectStorage.credentialsSecretRef) || "
             f"self.models.all(m, !has(m.env) || m.env.all(v, !(v.name in {json.dumps(CREDENTIALS)})))",
@@ -93,29 +104,30 @@ class PoolSpec(ApiModel):
                 or not _set_by_user(spec, CREDENTIALS)
             ),
             explain=lambda spec: (
-                f"env may not set {_set_by_user(spec, CREDENTIALS)[0]}: it comes from "
+                f"env must not set {_set_by_user(spec, CREDENTIALS)[0]}: it comes from "
                 "tiers.objectStorage.credentialsSecretRef"
             ),
         ),
         Rule(
-            message="env may not set, with objectStorage, what keeps blocks whole and engines running: "
-            + ", ".join(FIXED),
+            message="env must not set these variables with tiers.objectStorage: another value corrupts cached blocks "
+            "or ends the engine: " + ", ".join(FIXED),
             cel="!has(self.tiers.objectStorage) || "
             f"self.models.all(m, !has(m.env) || m.env.all(v, !(v.name in {json.dumps(FIXED)})))",
             holds=lambda spec: spec.tiers.object_storage is None or not _set_by_user(spec, FIXED),
         ),
         Rule(
-            message="lustre.provisioner API needs cluster: it says in which project the instance is made",
+            message="lustre.provisioner API requires cluster: kvtier creates the instance in cluster.project",
             cel="!has(self.tiers.lustre) || self.tiers.lustre.provisioner != 'API' || has(self.cluster)",
             holds=lambda spec: spec.cluster is not None or _provisioner(spec) != "API",
         ),
         Rule(
-            message="cluster is immutable with lustre.provisioner API: the instance is named and labelled after it",
+            message="cluster is immutable with lustre.provisioner API: the instance has its name and labels from it",
             cel="!has(self.tiers.lustre) || self.tiers.lustre.provisioner != 'API' || !has(oldSelf.tiers.lustre) || "
             "!has(self.cluster) || !has(oldSelf.cluster) || self.cluster == oldSelf.cluster",
         ),
         Rule(
-            message="cloudStorage needs cluster, or an existing instance: kvtier has to ask the Lustre API for copies",
+            message="cloudStorage requires cluster, or lustre.provisioner Existing: kvtier starts copies through the "
+            "Lustre API, in the project of the instance",
             cel="!has(self.tiers.cloudStorage) || has(self.cluster) || !has(self.tiers.lustre) || "
             "self.tiers.lustre.provisioner == 'Existing'",
             holds=lambda spec: (
@@ -125,8 +137,8 @@ class PoolSpec(ApiModel):
             ),
         ),
         Rule(
-            message="lustre.maintenance Bypass needs mode Opportunistic: engines of a Required pool cannot run without "
-            "the tier",
+            message="lustre.maintenance Bypass requires mode Opportunistic: with mode Required, engines do not run "
+            "without the Lustre tier",
             cel="!has(self.tiers.lustre) || self.tiers.lustre.maintenance != 'Bypass' || self.mode == 'Opportunistic'",
             holds=lambda spec: (
                 spec.mode == "Opportunistic"
@@ -138,7 +150,7 @@ class PoolSpec(ApiModel):
 
 
 def _set_by_user(spec: PoolSpec, names: tuple[str, ...]) -> list[str]:
-    """Which of these variables a model's env sets."""
+    """The variables among `names` that the env of any model sets."""
     return [variable.name for model in spec.models for variable in model.env if variable.name in names]
 
 
@@ -147,7 +159,7 @@ def _provisioner(spec: PoolSpec) -> str | None:
 
 
 class KVCachePool(ApiModel):
-    """A set of vLLM Deployments that share a KV cache reaching past GPU memory."""
+    """A set of vLLM Deployments that share a KV cache beyond GPU memory."""
 
     metadata: dict[str, Any] = Field(default_factory=dict, exclude=True)
     spec: PoolSpec
@@ -155,7 +167,8 @@ class KVCachePool(ApiModel):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="lustre.capacity cannot go below what is provisioned (status.tiers): Lustre only grows",
+            message="lustre.capacity must not be less than the provisioned capacity in status.tiers: a Lustre instance "
+            "cannot shrink",
             cel="!has(self.spec.tiers.lustre) || !has(oldSelf.spec.tiers.lustre) || "
             "self.spec.tiers.lustre.provisioner == 'Existing' || !has(self.spec.tiers.lustre.capacity) || "
             "(has(oldSelf.spec.tiers.lustre.capacity) && "

@@ -1,4 +1,4 @@
-"""A model of the pool: what is served, with which engine, and how."""
+"""A model of the pool: its source, its engine, and the settings of its Pods."""
 
 import json
 from typing import Annotated, ClassVar, Literal
@@ -25,25 +25,25 @@ class TokenSecret(ApiModel):
     """A key of a Secret in the pool's namespace."""
 
     name: Annotated[ObjectName, Field(description="Name of the Secret.")]
-    key: Annotated[Key, Field(description="Key of the Secret's data that holds the token.")] = "token"
+    key: Annotated[Key, Field(description="Key of the Secret that contains the token.")] = "token"
 
 
 class KeyReference(ApiModel):
     """A key of a Secret or ConfigMap in the pool's namespace."""
 
     name: Annotated[ObjectName, Field(description="Name of the object.")]
-    key: Annotated[Key, Field(description="Key of its data.")]
+    key: Annotated[Key, Field(description="Key in the data of the object.")]
 
 
 class VariableSource(ApiModel):
-    """Where a variable's value comes from."""
+    """Source of the value of a variable."""
 
     secret_key_ref: KeyReference | None = None
     config_map_key_ref: KeyReference | None = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="valueFrom needs one of secretKeyRef and configMapKeyRef",
+            message="valueFrom requires exactly one of secretKeyRef and configMapKeyRef",
             cel="has(self.secretKeyRef) != has(self.configMapKeyRef)",
             holds=lambda source: (source.secret_key_ref is None) != (source.config_map_key_ref is None),
         ),
@@ -55,13 +55,13 @@ class Variable(ApiModel):
 
     name: Annotated[VariableName, Field(description="Name of the variable.")]
     value: Annotated[
-        str | None, StringConstraints(max_length=32768), Field(description="Its value, as it is.")
+        str | None, StringConstraints(max_length=32768), Field(description="Value, passed on unchanged.")
     ] = None
     value_from: VariableSource | None = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="a variable has a value or a valueFrom, not both",
+            message="a variable must not have both value and valueFrom",
             cel="!has(self.value) || !has(self.valueFrom)",
             holds=lambda variable: variable.value is None or variable.value_from is None,
         ),
@@ -72,22 +72,24 @@ class ConfigMapKey(ApiModel):
     """A key of a ConfigMap in the pool's namespace."""
 
     name: Annotated[ObjectName, Field(description="Name of the ConfigMap.")]
-    key: Annotated[Key, Field(description="Key of its data that holds the document.")] = "config.json"
+    key: Annotated[Key, Field(description="Key of the ConfigMap that contains the document.")] = "config.json"
 
 
 class ModelConfig(ApiModel):
-    """A model's config.json, as in its Hugging Face repository."""
+    """The config.json of a model, as in its Hugging Face repository."""
 
     inline: Annotated[
         str | None,
         StringConstraints(max_length=65_536, min_length=2),
-        Field(description="The document itself."),
+        Field(description="The content of config.json."),
     ] = None
-    config_map_key_ref: Annotated[ConfigMapKey | None, Field(description="ConfigMap that holds it.")] = None
+    config_map_key_ref: Annotated[ConfigMapKey | None, Field(description="ConfigMap with config.json.")] = (
+        None
+    )
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="modelConfigFrom needs one of inline and configMapKeyRef",
+            message="modelConfigFrom requires exactly one of inline and configMapKeyRef",
             cel="has(self.inline) != has(self.configMapKeyRef)",
             holds=lambda config: (config.inline is None) != (config.config_map_key_ref is None),
         ),
@@ -95,25 +97,25 @@ class ModelConfig(ApiModel):
 
 
 class Resources(ApiModel):
-    """What the engine itself needs; the CPU tier is added to its memory."""
+    """CPU and memory of the engine, without the CPU tier."""
 
     cpu: Annotated[int, Field(ge=1, le=1024, description="CPU cores requested per Pod.")] = 8
     memory: Annotated[
         Quantity,
         Field(
-            description="Host memory of the engine without the CPU tier. Request and limit are this plus the tier."
+            description="Host memory of the engine. Memory request and limit are this value plus the CPU tier."
         ),
     ] = Quantity("32Gi")
 
 
 class Autoscaling(ApiModel):
-    """Who owns the number of replicas when the pool does not."""
+    """Who sets the number of replicas instead of the pool."""
 
     provider: Annotated[
         Literal["External"],
         Field(
-            description="External: an autoscaler of yours, such as an HPA on the Deployment. kvtier then never writes "
-            "the number of replicas."
+            description="External: your own autoscaler sets the number of replicas, such as an HPA on the Deployment. "
+            "kvtier never writes it."
         ),
     ] = "External"
 
@@ -130,55 +132,54 @@ def _explain_managed(model: "ServedModel") -> str:
 
 def _explain_owned(model: "ServedModel") -> str:
     name = next(variable.name for variable in model.env if variable.name in OWNED_VARIABLES)
-    return f"env may not set {name}: kvtier owns " + ", ".join(OWNED_VARIABLES)
+    return f"env must not set {name}: reserved for kvtier are " + ", ".join(OWNED_VARIABLES)
 
 
 class ServedModel(ApiModel):
     """One model of the pool: a Deployment of vLLM Pods and a Service."""
 
     name: Annotated[
-        DnsLabel, Field(description="Name of the model in the pool, and in requests to the engine.")
+        DnsLabel, Field(description="Name of the model in the pool and in requests to the engine.")
     ]
     model: Annotated[
         str,
         StringConstraints(min_length=1, max_length=512, pattern=r"^[^-]"),
-        Field(
-            description="Hugging Face repository such as meta-llama/Llama-3.3-70B-Instruct, or a path in the image."
-        ),
+        Field(description="Hugging Face repository, such as Qwen/Qwen3-8B, or a path in the image."),
     ]
     revision: Annotated[
-        str | None, Field(max_length=128, min_length=1, description="Branch, tag or commit.")
+        str | None,
+        Field(max_length=128, min_length=1, description="Branch, tag or commit of the repository."),
     ] = None
     token_secret_ref: Annotated[
-        TokenSecret | None, Field(description="Secret that holds a Hugging Face token, for gated models.")
+        TokenSecret | None, Field(description="Secret with a Hugging Face token. Required for gated models.")
     ] = None
     model_config_from: Annotated[
         ModelConfig | None,
         Field(
-            description="The model's config.json, by which kvtier counts tokens and sizes chunks. Not needed for the "
-            "models that kvtier knows, such as Llama 3 and Qwen3."
+            description="The config.json of the model. kvtier uses it to count tokens and to choose blocksPerChunk. "
+            "Not needed for models that kvtier knows, such as Llama 3 and Qwen3."
         ),
     ] = None
     engine: Engine = Engine()
-    replicas: Annotated[
-        int | None, Field(ge=0, le=10_000, description="Number of Pods. 1 when left out.")
-    ] = None
+    replicas: Annotated[int | None, Field(ge=0, le=10_000, description="Number of Pods. If omitted, 1.")] = (
+        None
+    )
     autoscaling: Autoscaling | None = None
-    tensor_parallel_size: Annotated[int, Field(ge=1, le=64, description="GPUs of one Pod.")] = 1
+    tensor_parallel_size: Annotated[int, Field(ge=1, le=64, description="GPUs per Pod.")] = 1
     max_model_len: Annotated[
-        Count | None, Field(le=100_000_000, description="Longest context, in tokens.")
+        Count | None, Field(le=100_000_000, description="Maximum context length, in tokens.")
     ] = None
     kv_cache_dtype: Annotated[
         KVCacheDtype,
         Field(
-            description="Element type of cached keys and values. fp8 halves the bytes per token of a 16-bit model, at "
-            "some cost in accuracy."
+            description="Data type of cached keys and values. fp8 halves the bytes per token of a 16-bit model, with "
+            "some loss of accuracy."
         ),
     ] = "auto"
     block_size: Annotated[
         Literal[16, 32, 64, 128] | None,
         Field(
-            description="Tokens of a block in GPU memory. Left out: what the attention kernel likes, 16 as a rule."
+            description="Tokens per block in GPU memory. If omitted, chosen by the attention kernel, usually 16."
         ),
     ] = None
     blocks_per_chunk: Annotated[
@@ -186,22 +187,24 @@ class ServedModel(ApiModel):
         Field(
             ge=1,
             le=1024,
-            description="Blocks that are kept as one file. Left out, kvtier takes as many as make files of 16Mi on "
-            "Lustre, and keeps to that number (status.models).",
+            description="Blocks per cache file. If omitted, kvtier chooses a number that makes files of at least 16Mi "
+            "on Lustre where possible, and does not change it later (status.models[].blocksPerChunk).",
         ),
     ] = None
-    max_num_seqs: Annotated[Count | None, Field(description="Most sequences in one engine step.")] = None
-    max_num_batched_tokens: Annotated[Count | None, Field(description="Most tokens in one engine step.")] = (
-        None
-    )
+    max_num_seqs: Annotated[
+        Count | None, Field(description="Maximum number of sequences per engine step.")
+    ] = None
+    max_num_batched_tokens: Annotated[
+        Count | None, Field(description="Maximum number of tokens per engine step.")
+    ] = None
     gpu_memory_utilization: Annotated[
-        float, Field(gt=0, le=1, description="Share of GPU memory that vLLM may use, above 0 and at most 1.")
+        float, Field(gt=0, le=1, description="Share of GPU memory that vLLM may use: above 0, at most 1.")
     ] = 0.9
     extra_args: Annotated[
         list[Argument],
         Field(
             max_length=64,
-            description="More vLLM arguments, passed as they are. Flags that kvtier manages are refused.",
+            description="Additional vLLM arguments, passed on unchanged. Flags that kvtier manages are refused.",
             json_schema_extra={"x-kubernetes-list-type": "atomic"},
         ),
     ] = []
@@ -210,15 +213,15 @@ class ServedModel(ApiModel):
         Field(
             max_length=64,
             json_schema_extra=list_map("name"),
-            description="More environment variables of the engine.",
+            description="Additional environment variables of the engine.",
         ),
     ] = []
     resources: Resources = Resources()
-    pod_template: Annotated[PodTemplate | None, Field(description="Additions to the engine's Pods.")] = None
+    pod_template: PodTemplate | None = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="replicas cannot be set together with autoscaling: the autoscaler owns the number of replicas",
+            message="replicas must not be set together with autoscaling: the autoscaler sets the number of replicas",
             cel="!(has(self.replicas) && has(self.autoscaling))",
             holds=lambda model: model.replicas is None or model.autoscaling is None,
         ),
@@ -229,14 +232,14 @@ class ServedModel(ApiModel):
             holds=lambda model: (model.max_num_batched_tokens or 10**9) >= (model.max_num_seqs or 0),
         ),
         Rule(
-            message="extraArgs may not set a flag that kvtier manages: use the field of the model instead",
+            message="extraArgs must not set a flag that kvtier manages: use the field of the model instead",
             cel="!has(self.extraArgs) || self.extraArgs.map(a, a.split('=', 2)[0].split('.', 2)[0].replace('_', '-'))"
             f".all(f, !f.startsWith('-') || f == '-' || !{json.dumps(MANAGED_FLAGS)}.exists(m, m.startsWith(f)))",
             holds=_unmanaged,
             explain=_explain_managed,
         ),
         Rule(
-            message="env may not set a variable that kvtier owns: " + ", ".join(OWNED_VARIABLES),
+            message="env must not set a variable that is reserved for kvtier: " + ", ".join(OWNED_VARIABLES),
             cel=f"!has(self.env) || self.env.all(v, !(v.name in {json.dumps(OWNED_VARIABLES)}))",
             holds=lambda model: not any(v.name in OWNED_VARIABLES for v in model.env),
             explain=_explain_owned,
@@ -244,5 +247,5 @@ class ServedModel(ApiModel):
     )
 
     def wanted_replicas(self) -> int | None:
-        """Replicas that kvtier sets, or None when an autoscaler owns them."""
+        """Replicas that kvtier sets; None if an autoscaler sets them."""
         return None if self.autoscaling else (1 if self.replicas is None else self.replicas)

@@ -1,4 +1,4 @@
-"""What kvtier reports about a pool."""
+"""The status that kvtier writes for a pool."""
 
 from typing import Annotated
 
@@ -13,43 +13,43 @@ class TierStatus(ApiModel):
     """State of one cache tier."""
 
     name: Annotated[
-        str, Field(max_length=16, description="cpu, localSSD, lustre, objectStorage or cloudStorage.")
+        str, Field(max_length=16, description="Tier: cpu, localSSD, lustre, objectStorage or cloudStorage.")
     ]
     phase: Annotated[
         str,
         Field(
-            description="Configured, Waiting, Provisioning, Importing, Bound, Resizing, Bypassed, Failed, Deleting or "
-            "Retained."
+            description="State of the tier: Configured, Waiting, Provisioning, Importing, Bound, Resizing, Bypassed, "
+            "Failed, Deleting or Retained."
         ),
     ]
     capacity: Annotated[
         str | None,
         Field(
             max_length=24,
-            description="Bytes that exist: per Pod for cpu and localSSD, of the whole pool for lustre.",
+            description="Existing capacity: per Pod for cpu and localSSD, for the whole pool for lustre.",
         ),
     ] = None
-    used: Annotated[str | None, Field(description="Bytes in use, where they can be measured.")] = None
+    used: Annotated[str | None, Field(description="Used capacity, if kvtier can measure it.")] = None
     tokens: Annotated[
         int | None,
         Field(
-            description="Tokens that it holds at least, of the pool's model with the most bytes per token, where those "
-            "are known: per Pod for cpu and localSSD."
+            description="Minimum number of tokens that fit into the tier: per Pod for cpu and localSSD. Calculated for "
+            "the model with the most bytes per token, among models whose size kvtier knows."
         ),
     ] = None
     instance: Annotated[
         str | None,
         Field(
-            description="Lustre instance, projects/PROJECT/locations/ZONE/instances/INSTANCE, where known."
+            description="Lustre instance, projects/PROJECT/locations/ZONE/instances/INSTANCE, once it is known."
         ),
     ] = None
     throughput: Annotated[
-        str | None, Field(description="Throughput that the capacity brings, for the whole pool.")
+        str | None, Field(description="Throughput of the tier at this capacity, for the whole pool.")
     ] = None
     attempts: Annotated[
         int | None,
         Field(
-            description="Claims that were made for the instance, if more than one: the others failed for good."
+            description="Number of PVCs created for the instance, if more than one. All but the last one failed."
         ),
     ] = None
 
@@ -57,38 +57,44 @@ class TierStatus(ApiModel):
 class TransferStatus(ApiModel):
     """Progress of a copy between Lustre and Cloud Storage."""
 
-    objects_found: Annotated[int, Field(description="Objects that were found so far.")] = 0
-    objects_copied: Annotated[int, Field(description="Objects that have arrived.")] = 0
-    objects_skipped: Annotated[int, Field(description="Objects that were there already.")] = 0
+    objects_found: Annotated[int, Field(description="Objects found so far.")] = 0
+    objects_copied: Annotated[int, Field(description="Objects copied so far.")] = 0
+    objects_skipped: Annotated[int, Field(description="Objects that existed at the destination.")] = 0
     objects_failed: Annotated[int, Field(description="Objects that could not be copied.")] = 0
-    bytes_found: Annotated[int, Field(description="Bytes of the objects that were found.")] = 0
-    bytes_copied: Annotated[int, Field(description="Bytes that have arrived.")] = 0
+    bytes_found: Annotated[int, Field(description="Bytes of the objects found so far.")] = 0
+    bytes_copied: Annotated[int, Field(description="Bytes copied so far.")] = 0
 
 
 class OperationStatus(ApiModel):
-    """The last operation of a kind on the pool's Lustre instance."""
+    """The last operation of one kind on the Lustre instance of the pool."""
 
-    kind: Annotated[str, Field(max_length=16, description="Create, Update, Import, Export or Delete.")]
+    kind: Annotated[str, Field(max_length=16, description="Kind: Create, Update, Import, Export or Delete.")]
     subject: Annotated[
         str,
         Field(
             max_length=128,
-            description="What of that kind: a capacity, a time of the schedule. A new one starts anew.",
+            description="Goal of the operation: a capacity, a time of the schedule. A new goal starts a new operation.",
         ),
     ]
-    state: Annotated[str, Field(description="Running, Succeeded or Failed.")]
-    attempt: Annotated[int, Field(description="Number of tries for this subject.")] = 1
-    request_id: Annotated[str, Field(alias="requestID", description="Makes a repeated request harmless.")]
-    name: Annotated[str | None, Field(description="The operation in the Lustre API.")] = None
+    state: Annotated[str, Field(description="State: Running, Succeeded or Failed.")]
+    attempt: Annotated[int, Field(description="Number of this attempt, for this subject.")] = 1
+    request_id: Annotated[
+        str,
+        Field(
+            alias="requestID",
+            description="Request ID. A repeated request with it starts no second operation.",
+        ),
+    ]
+    name: Annotated[str | None, Field(description="Name of the operation in the Lustre API.")] = None
     start_time: Annotated[
-        str, Field(description="When it was asked for.", json_schema_extra={"format": "date-time"})
+        str, Field(description="When kvtier sent the request.", json_schema_extra={"format": "date-time"})
     ]
     progress_time: Annotated[
         str | None,
-        Field(description="When it last got on, or ended.", json_schema_extra={"format": "date-time"}),
+        Field(description="When it last made progress, or ended.", json_schema_extra={"format": "date-time"}),
     ] = None
-    code: Annotated[str | None, Field(description="Error code, if it failed.")] = None
-    message: Annotated[str | None, Field(max_length=1024, description="What it says.")] = None
+    code: Annotated[str | None, Field(description="Error code, if the operation failed.")] = None
+    message: Annotated[str | None, Field(max_length=1024, description="Error message, if it failed.")] = None
     transfer: TransferStatus | None = None
 
 
@@ -96,24 +102,27 @@ class ModelStatus(ApiModel):
     """State of one model."""
 
     name: Annotated[str, Field(description="Name of the model in the spec.")]
-    replicas: Annotated[int, Field(description="Pods wanted.")] = 0
-    ready_replicas: Annotated[int, Field(description="Pods that answer.")] = 0
+    replicas: Annotated[int, Field(description="Desired number of Pods.")] = 0
+    ready_replicas: Annotated[int, Field(description="Number of ready Pods.")] = 0
     service: Annotated[
-        str | None, Field(description="Service in the pool's namespace; port 8000 speaks OpenAI's API.")
+        str | None, Field(description="Service in the pool's namespace. Port 8000 serves the OpenAI API.")
     ] = None
     fingerprint: Annotated[
         str | None,
-        Field(description="Name of the model's cache directory, in which kvtier.json says what it holds."),
+        Field(
+            description="Name of the model's cache directory. The file kvtier.json in it describes its content."
+        ),
     ] = None
     blocks_per_chunk: Annotated[
-        int | None, Field(description="Blocks that are kept as one file. Stays while the fingerprint does.")
+        int | None,
+        Field(description="Blocks per cache file. Fixed for as long as the fingerprint is the same."),
     ] = None
-    chunk: Annotated[str | None, Field(description="What a chunk is, in tokens and bytes of a file.")] = None
+    chunk: Annotated[str | None, Field(description="Size of a chunk: tokens, and bytes of its file.")] = None
     bytes_per_token: Annotated[
-        int | None, Field(description="Bytes that a token takes in a tier, over all GPUs of a Pod.")
+        int | None, Field(description="Bytes per token in a tier, summed over all GPUs of a Pod.")
     ] = None
     suggestion: Annotated[
-        str | None, Field(description="How far limits of the engine may rise, with the arithmetic.")
+        str | None, Field(description="Higher limits that the engine could use, with the calculation.")
     ] = None
 
 
@@ -121,18 +130,18 @@ class PoolStatus(ApiModel):
     """Observed state of the pool."""
 
     observed_generation: Annotated[
-        int | None, Field(description="Generation of the spec that this status is about.")
+        int | None, Field(description="Generation of the spec that this status describes.")
     ] = None
     phase: Annotated[
-        str | None, Field(description="One word for the whole pool; the conditions say why.")
+        str | None, Field(description="State of the whole pool in one word. The conditions give the reasons.")
     ] = None
-    models_ready: Annotated[str | None, Field(description="Models with all Pods ready, of all models.")] = (
-        None
-    )
+    models_ready: Annotated[
+        str | None, Field(description="Models with all Pods ready, of all models, such as 1/2.")
+    ] = None
     conditions: Annotated[
         list[Condition],
         Field(
-            description="Ready first, then one per prerequisite and concern.",
+            description="Ready first, then the prerequisites, then the parts of the pool.",
             json_schema_extra=list_map("type"),
         ),
     ] = []
@@ -145,7 +154,7 @@ class PoolStatus(ApiModel):
     operations: Annotated[
         list[OperationStatus],
         Field(
-            description="Operations on the Lustre instance that kvtier asked for, the last of each kind.",
+            description="Operations that kvtier started on the Lustre instance, the last of each kind.",
             max_length=8,
             json_schema_extra=list_map("kind"),
         ),

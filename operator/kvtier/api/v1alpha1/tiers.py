@@ -1,4 +1,4 @@
-"""The cache tiers of a pool below GPU memory, but for Lustre, and which of them go together."""
+"""The cache tiers of a pool other than Lustre, and which tiers require which others."""
 
 import re
 from typing import Annotated, ClassVar, Literal
@@ -11,23 +11,25 @@ from kvtier.api.v1alpha1.lustre import LustreTier
 
 
 class CPUTier(ApiModel):
-    """Host memory of each engine Pod; every lower tier is read and written through it."""
+    """Host memory of each engine Pod. Engines read and write every lower tier through it."""
 
     capacity: Annotated[
         Quantity,
-        Field(description="Cache bytes in host memory per Pod. Added to the Pod's memory request and limit."),
+        Field(
+            description="Cache size per Pod, such as 100Gi. It is added to the Pod's memory request and limit."
+        ),
     ]
 
 
 class LocalSSDTier(ApiModel):
-    """Local SSD of the node, private to each engine Pod."""
+    """Local SSD of the node. Each engine Pod has a cache of its own on it."""
 
-    capacity: Annotated[Quantity, Field(description="Cache bytes on Local SSD per Pod.")]
+    capacity: Annotated[Quantity, Field(description="Cache size per Pod, such as 1Ti.")]
 
 
 CREDENTIALS = ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY")
 FIXED = ("AWS_REQUEST_CHECKSUM_CALCULATION", "NIXL_TELEMETRY_ENABLE")
-"""Variables that users may not replace: otherwise blocks come back wrong, or the first store ends the engine."""
+"""Variables that users must not set: other values corrupt cached blocks, or end the engine at its first write."""
 
 
 class CredentialsSecret(ApiModel):
@@ -37,37 +39,37 @@ class CredentialsSecret(ApiModel):
 
 
 class ObjectStorageTier(ApiModel):
-    """Blocks as objects of a bucket that every Pod of the pool shares.
+    """A bucket that all Pods of the pool share. It stores cached blocks as objects.
 
-    The image must hold the nixl package. An engine does not start while the bucket cannot be reached, whatever the
-    mode of the pool. Nothing ever deletes an object: give the bucket a lifecycle rule. Experimental: after a store that
-    failed, vLLM 0.32 and 0.33 may read a wrong block.
+    Experimental: after a failed write, vLLM 0.32 and 0.33 may read a wrong block. The image must contain the nixl
+    package. Engines do not start while they cannot reach the bucket, in either mode of the pool. kvtier never deletes
+    objects: set a lifecycle rule on the bucket.
     """
 
     bucket: Annotated[
         str,
         StringConstraints(pattern=r"^[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]$", max_length=222),
-        Field(description="Name of the bucket, which must exist."),
+        Field(description="Name of the bucket. It must exist."),
     ]
     endpoint: Annotated[
         str,
         StringConstraints(pattern=r"^[a-z0-9]([-.a-z0-9]*[a-z0-9])?(:[0-9]{1,5})?$", max_length=253),
-        Field(description="Host, and port, that speaks the S3 protocol, without https://."),
+        Field(description="Host of an S3-compatible API, with a port if needed, without https://."),
     ] = "storage.googleapis.com"
     scheme: Annotated[Literal["https", "http"], Field(description="Protocol of the endpoint.")] = "https"
     region: Annotated[
         str | None,
         StringConstraints(pattern=r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", max_length=63),
-        Field(description="Region, where the endpoint wants one."),
+        Field(description="Region of the bucket, if the endpoint requires one."),
     ] = None
     credentials_secret_ref: Annotated[
         CredentialsSecret | None,
-        Field(description="HMAC keys. Left out: what the AWS SDK finds by itself."),
+        Field(description="Secret with the HMAC keys. If omitted, the AWS SDK uses its default credentials."),
     ] = None
 
 
 def _times(values: str) -> str:
-    """Pattern of one field of a cron expression, from the pattern of one of its values."""
+    """Pattern of one field of a cron expression. `values` is the pattern of a single value."""
     some = f"([*]|{values}(-{values})?)(/[1-9][0-9]?)?"
     return f"{some}(,{some})*"
 
@@ -83,7 +85,7 @@ _SCHEDULE = f"^{' '.join(map(_times, _FIELDS))}$"
 
 
 class CloudStorageTier(ApiModel):
-    """A Cloud Storage prefix beneath the Lustre tier: data comes from it and is copied to it, by Lustre itself."""
+    """A Cloud Storage prefix behind the Lustre tier. Managed Lustre imports data from it and exports data to it."""
 
     uri: Annotated[
         str,
@@ -91,36 +93,36 @@ class CloudStorageTier(ApiModel):
             pattern=r"^gs://[a-z0-9][-_.a-z0-9]{1,220}[a-z0-9]/([-_.a-zA-Z0-9/=+]*/)?$", max_length=512
         ),
         Field(
-            description="gs://BUCKET/PREFIX/, ending in a slash. The Managed Lustre service agent of the project needs "
-            "access to the bucket."
+            description="gs://BUCKET/PREFIX/ or gs://BUCKET/, with a slash at the end. Grant the Managed Lustre "
+            "service agent of the project access to the bucket."
         ),
     ]
     import_on_create: Annotated[
         bool,
         Field(
-            description="Copy what is under uri into the pool's directory once, before engines use the tier."
+            description="Import the objects under uri into the pool's directory once, before engines use the tier."
         ),
     ] = True
     export_schedule: Annotated[
         str | None,
         StringConstraints(max_length=64),
         Field(
-            description="When to copy the pool's directory to uri, as a cron expression in UTC, such as 0 3 * * *. "
-            "What has not changed is skipped. Left out: only before deletion."
+            description="When to export the pool's directory to uri: a cron expression in UTC, such as 0 3 * * *. "
+            "Unchanged files are skipped. If omitted, kvtier exports only before deletion (exportBeforeDeletion)."
         ),
     ] = None
     export_before_deletion: Annotated[
         bool,
         Field(
-            description="Under deletionPolicy Delete, copy the pool's directory to uri before the instance goes. The "
-            "instance is kept if that fails."
+            description="With deletionPolicy Delete, export the pool's directory to uri before the instance is "
+            "deleted. If the export fails, the instance stays."
         ),
     ] = True
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="exportSchedule must be a cron expression of five fields, minute, hour, day, month and weekday, "
-            "such as 0 3 * * SUN",
+            message="exportSchedule must be a cron expression with five fields (minute, hour, day of month, month, day "
+            "of week), such as 0 3 * * SUN",
             cel=f"!has(self.exportSchedule) || self.exportSchedule.matches('{_SCHEDULE}')",
             holds=lambda tier: (
                 tier.export_schedule is None or re.fullmatch(_SCHEDULE, tier.export_schedule) is not None
@@ -130,7 +132,7 @@ class CloudStorageTier(ApiModel):
 
 
 class Tiers(ApiModel):
-    """Tiers that the pool has. Without any, engines cache in GPU memory only."""
+    """Cache tiers of the pool. Without tiers, engines cache in GPU memory only."""
 
     cpu: CPUTier | None = None
     local_ssd: Annotated[LocalSSDTier | None, Field(alias="localSSD")] = None
@@ -140,7 +142,7 @@ class Tiers(ApiModel):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="localSSD, lustre and objectStorage need the cpu tier: every block moves through host memory",
+            message="localSSD, lustre and objectStorage require the cpu tier: every block passes through host memory",
             cel="has(self.cpu) || (!has(self.localSSD) && !has(self.lustre) && !has(self.objectStorage))",
             holds=lambda tiers: (
                 tiers.cpu is not None
@@ -148,7 +150,7 @@ class Tiers(ApiModel):
             ),
         ),
         Rule(
-            message="cloudStorage needs the lustre tier: it is Lustre that copies from and to Cloud Storage",
+            message="cloudStorage requires the lustre tier: Managed Lustre imports from and exports to Cloud Storage",
             cel="has(self.lustre) || !has(self.cloudStorage)",
             holds=lambda tiers: tiers.lustre is not None or tiers.cloud_storage is None,
         ),
@@ -156,9 +158,9 @@ class Tiers(ApiModel):
 
     @property
     def cpu_bytes(self) -> int:
-        """Size of the CPU tier; 0 without one."""
+        """Size of the CPU tier in bytes; 0 without one."""
         return self.cpu.capacity.bytes if self.cpu else 0
 
     def has_files(self) -> bool:
-        """Whether blocks become files."""
+        """Whether a tier stores blocks as files."""
         return self.local_ssd is not None or self.lustre is not None
