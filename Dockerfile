@@ -15,7 +15,7 @@ RUN /opt/kvtier/bin/pip install --no-cache-dir --no-deps .
 FROM ${BASE}
 COPY --from=build /opt/kvtier /opt/kvtier
 ENV PATH=/opt/kvtier/bin:$PATH PYTHONDONTWRITEBYTECODE=1 PYTHONUNBUFFERED=1
-# A number, so that runAsNonRoot can be verified.
+# A numeric user ID: the kubelet cannot verify runAsNonRoot for a user name.
 USER 65532:65532
 ENTRYPOINT ["kvtier"]
 CMD ["run"]

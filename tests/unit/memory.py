@@ -1,4 +1,4 @@
-"""An API server in a dictionary, which does to objects what the real one does: integration/test_memory_client.py.
+"""An API server in a dictionary that behaves like the real one: integration/test_memory_client.py compares both.
 
 It validates nothing, sets no defaults and runs no controllers.
 """
@@ -13,14 +13,14 @@ from kvtier.api.names import FIELD_MANAGER
 from kvtier.kube.client import ApiError
 
 Request = tuple[str, str, str]
-"""Verb, kind and name; of a LIST, what it selects."""
+"""Verb, kind and name; for a LIST, its selectors instead of the name."""
 
 Place = tuple[str, str | None, str]
 """Kind, namespace and name of an object."""
 
 
 class Item(NamedTuple):
-    """A step into a list whose items are told apart by these values, and not by their order."""
+    """A step into a list whose items are identified by these values, not by their order."""
 
     key: tuple[Any, ...]
 
@@ -31,7 +31,7 @@ Fields = dict[Path, Any]
 
 _IDENTITY = ("name", "namespace", "uid", "resourceVersion")
 _SYSTEM = (*_IDENTITY, "creationTimestamp", "deletionTimestamp", "managedFields")
-"""Metadata that nobody applies."""
+"""Metadata that is never applied."""
 
 _LIST_KEYS: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("containers", "initContainers", "env", "volumes", "imagePullSecrets"), ("name",)),
@@ -43,12 +43,12 @@ _LIST_KEYS: Mapping[str, tuple[str, ...]] = {
     "operations": ("kind",),
     "finalizers": (),
 }
-"""By which fields the items of a list are told apart, none for a set of values. Every other list is one value."""
+"""Fields that identify the items of a list; none for a set of values. Every other list is one value."""
 
 
 @dataclass
 class _Stored:
-    """An object. `owned` are the paths that a manager applied last, of the object itself or of its status."""
+    """An object. `owned` has the paths that each manager applied last, to the object itself or to its status."""
 
     system: dict[str, Any]
     names: dict[str, str]
@@ -77,7 +77,7 @@ class MemoryClient:
             self.store(obj)
 
     def store(self, obj: Object) -> None:
-        """Put an object there, as somebody else than kvtier."""
+        """Store an object as a client other than kvtier."""
         self._version += 1
         metadata = obj["metadata"]
         system = {"uid": f"uid-{self._version}", "resourceVersion": str(self._version)}
@@ -88,7 +88,7 @@ class MemoryClient:
         )
 
     def find(self, kind: str, name: str | None = None) -> Any:
-        """The object of a kind, by its name if there are several; None when there is none."""
+        """The object of a kind, by its name if there are several; None if there is none."""
         found = (one for (of, _, named), one in self._objects.items() if of == kind and name in (None, named))
         return next((one.document() for one in found), None)
 
@@ -198,7 +198,7 @@ def _place(obj: Object) -> Place:
 
 
 def _expect(known: _Stored | None, metadata: Object) -> None:
-    """Refuse an apply that is meant for another object, or for another version of it."""
+    """Refuse an apply with the uid of another object, or with another version of it."""
     if known is None and not {"uid", "resourceVersion"}.isdisjoint(metadata):
         raise ApiError(409, "Conflict", "there is no such object")
     if known and metadata.get("uid", known.system["uid"]) != known.system["uid"]:
@@ -209,9 +209,9 @@ def _expect(known: _Stored | None, metadata: Object) -> None:
 
 
 def _merge(known: _Stored, wanted: Fields, owner: tuple[str, bool]) -> None:
-    """Set what a manager wants, and remove what it alone wanted before and no longer does.
+    """Set the fields that a manager applies, and remove fields that it alone applied before and no longer does.
 
-    An empty list of items that are told apart stands for no item: nobody owns it, and it removes nothing.
+    An empty list of identified items has no item: it has no owner, and it removes nothing.
     """
     empty = {path for path, value in wanted.items() if value == [] and path[-1] in _LIST_KEYS}
     former = known.owned.pop(owner, frozenset())
@@ -227,7 +227,7 @@ def _merge(known: _Stored, wanted: Fields, owner: tuple[str, bool]) -> None:
 
 
 def _below(fields: Fields, path: Path) -> list[Path]:
-    """Paths that begin with `path`."""
+    """Paths that start with `path`."""
     return [one for one in fields if one[: len(path)] == path]
 
 
@@ -239,7 +239,7 @@ def _at(obj: Object, path: str) -> Any:
 
 
 def _applied(manifest: Object, *, status: bool) -> Fields:
-    """What an apply sets, of the object itself or of its status."""
+    """Fields that an apply sets, in the object itself or in its status."""
     return {
         path: value
         for path, value in _flat(manifest, ())
@@ -250,7 +250,7 @@ def _applied(manifest: Object, *, status: bool) -> Fields:
 
 
 def _flat(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
-    """Values by their paths. What is empty is a value too."""
+    """Values by their paths. An empty map or list is a value too."""
     name = path[-1] if path else ""
     if isinstance(value, Mapping) and value:
         for key, one in value.items():
@@ -264,7 +264,7 @@ def _flat(value: Any, path: Path) -> Iterator[tuple[Path, Any]]:
 
 
 def _spelled(path: Path, value: Any) -> Any:
-    """Quantities of CPU are kept in the shortest way: 1000m is 1."""
+    """CPU quantities are stored in the shortest form: 1000m as 1."""
     if path[-1:] == ("cpu",) and isinstance(value, str) and value.endswith("000m"):
         return value.removesuffix("000m")
     return value

@@ -1,4 +1,4 @@
-"""One table of child kinds, and everything that must agree with it."""
+"""The table of child kinds, and everything that must agree with it."""
 
 import re
 from importlib.resources import files
@@ -28,12 +28,12 @@ of_each_sample = pytest.mark.parametrize("sample", SAMPLES)
 
 
 def _running(sample: str) -> Simulation:
-    """A sample pool with all its children live."""
+    """A sample pool with all its children created."""
     (of,) = load(SAMPLES[sample].read_text(), "default")
     return in_use(of)
 
 
-def test_every_template_is_of_a_kind_and_renders_it() -> None:
+def test_every_template_renders_the_kind_in_the_table() -> None:
     names = {
         path.name.removesuffix(".yaml.j2"): path
         for path in files("kvtier.plan").joinpath("templates").iterdir()
@@ -47,13 +47,13 @@ def test_every_template_is_of_a_kind_and_renders_it() -> None:
     assert rendered == {child.template: [child.kind] for child in CHILD_KINDS}
 
 
-def test_every_kind_is_made_for_some_sample() -> None:
+def test_every_kind_is_created_for_some_sample() -> None:
     made = {kind for sample in SAMPLES for kind in _running(sample).kinds()}
     assert made == {child.kind for child in CHILD_KINDS}
 
 
 @of_each_sample
-def test_nothing_that_is_applied_is_deleted(sample: str) -> None:
+def test_no_applied_object_is_deleted(sample: str) -> None:
     simulation = _running(sample)
     settled = simulation.at(NOW)
     assert simulation.pool.status.phase == "Ready"
@@ -69,7 +69,7 @@ def test_a_pool_is_not_ready_while_the_concern_of_a_kind_is_false(child: ChildKi
 
 
 @of_each_kind
-def test_a_refused_write_ends_in_the_status(child: ChildKind) -> None:
+def test_a_refused_write_is_reported_in_the_status(child: ChildKind) -> None:
     running = _running("cloud-storage")
     before = running.pool.status
     after = with_failures(before, [Failure(child.kind, "x", "Forbidden", "no quota")], before, NOW)
@@ -78,8 +78,8 @@ def test_a_refused_write_ends_in_the_status(child: ChildKind) -> None:
 
 
 @of_each_kind
-def test_what_kubernetes_deletes_with_the_pool_is_what_it_can(child: ChildKind) -> None:
-    """An ownerReference reaches no cluster-wide object, and data is not left to it."""
+def test_only_namespaced_children_that_are_not_data_have_an_owner(child: ChildKind) -> None:
+    """An ownerReference does not work for a cluster-scoped object, and must not delete data."""
     assert child.owned == (child.resource.namespaced and child.stage != "data")
     assert child.resource.namespaced or child.stage in ("data", "cluster")
 
@@ -90,7 +90,7 @@ def test_data_is_never_pruned(child: ChildKind) -> None:
 
 
 VERBS = {"get", "list", "watch", "create", "patch", "delete"}
-"""What it takes to see a child, to apply it (server-side apply may make it) and to delete it."""
+"""Verbs to read a child, to apply it (server-side apply may create it) and to delete it."""
 
 
 def _granted(role: Any, child: ChildKind) -> set[str]:
@@ -103,7 +103,7 @@ def _granted(role: Any, child: ChildKind) -> set[str]:
 
 
 @of_each_kind
-def test_the_operator_may_do_what_it_does_with_children(child: ChildKind) -> None:
+def test_the_operator_has_the_permissions_that_a_child_needs(child: ChildKind) -> None:
     documents = yaml.safe_load_all((ROOT / "manifests" / "install.yaml").read_text())
     (role,) = [one for one in documents if one["kind"] == "ClusterRole"]
     assert _granted(role, child) == VERBS

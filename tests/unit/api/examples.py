@@ -90,7 +90,7 @@ _RESERVED_PATH = (
     "mountPath in podTemplate.volumeMounts must not be below /kv or a path reserved for kvtier: /dev/shm,"
 )
 _SCHEDULE = "exportSchedule must be a cron expression with five fields (minute, hour, day of month, month, day of week)"
-_FIXED = "env must not set these variables with tiers.objectStorage"
+_FIXED = "env must not set AWS_REQUEST_CHECKSUM_CALCULATION or NIXL_TELEMETRY_ENABLE with tiers.objectStorage"
 _HAS_THEM = (
     "throughputPerTiB, zone, network must not be set with provisioner Existing: the instance defines them"
 )
@@ -104,7 +104,7 @@ CAPACITIES = {
     ),
     "a capacity between two steps": _no(
         _capacity(1000, "9001Gi"),
-        "capacity at 1000 MBps per TiB must be a multiple of 9000Gi, from 9000Gi to 10008000Gi; above 1530000Gi, of 72",
+        "capacity at 1000 MBps per TiB must be a multiple of 9000Gi, from 9000Gi to 10008000Gi; above 1530000Gi, a m",
         "capacity 9001Gi is not valid at 1000 MBps per TiB: the nearest are 9000Gi and 18000Gi",
     ),
     "a small step above the threshold": _no(
@@ -304,7 +304,7 @@ TIERS = {
     ),
     "uploads that the bucket may store with their checksum frame": _no(
         {**_bucket(), **_env(_CHECKSUMS)},
-        f"{_FIXED}: another value corrupts cached blocks or ends the engine: AWS_REQUEST_CHECKSUM_",
+        f"{_FIXED}: another value corrupts cached blocks or ends the engine",
     ),
     "telemetry that is turned off": _no(
         {**_KEYED, **_env({"name": "NIXL_TELEMETRY_ENABLE", "value": "n"})},

@@ -14,13 +14,13 @@ def _at(condition: Condition, time: str | None) -> Condition:
 @table(
     "old, new, time",
     {
-        "a condition that is new has changed now": ([], true("Ready", Reason.ALL_READY), NEW),
+        "a new condition has changed now": ([], true("Ready", Reason.ALL_READY), NEW),
         "a condition of the same status keeps its time": (
             [_at(true("Ready", Reason.ALL_READY), OLD)],
             true("Ready", Reason.ALL_READY),
             OLD,
         ),
-        "another reason and message alone move no time": (
+        "another reason or message keeps the time": (
             [_at(false("Ready", Reason.CREATING, "one"), OLD)],
             false("Ready", Reason.PROVISIONING, "two"),
             OLD,
@@ -30,12 +30,12 @@ def _at(condition: Condition, time: str | None) -> Condition:
             false("Ready", Reason.ASSUMED, ""),
             NEW,
         ),
-        "Unknown is a status of its own": (
+        "Unknown is a different status than False": (
             [_at(false("Ready", Reason.ASSUMED, ""), OLD)],
             unknown("Ready", Reason.ASSUMED, ""),
             NEW,
         ),
-        "another type's time is not this one's": (
+        "the time of another type does not count": (
             [_at(true("StorageReady", Reason.ASSUMED), OLD)],
             true("Ready", Reason.ASSUMED),
             NEW,
@@ -54,5 +54,5 @@ def test_a_transition_time_moves_only_with_the_status(
     assert stamped == new.model_copy(update={"observed_generation": 7, "last_transition_time": time})
 
 
-def test_conditions_that_are_no_longer_wanted_are_gone() -> None:
+def test_a_condition_that_is_no_longer_reported_is_removed() -> None:
     assert stamp([], [_at(true("Ready", Reason.ASSUMED), OLD)], 1, NEW) == []

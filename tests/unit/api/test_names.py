@@ -1,4 +1,4 @@
-"""Every derived name is valid where it is used, and belongs to one input only."""
+"""Every derived name is valid where it is used, and unique to its input."""
 
 import re
 
@@ -41,17 +41,17 @@ def test_different_inputs_have_different_names(inputs: list[tuple[str, ...]]) ->
         (("cache",), ("CACHE",)),
     ],
 )
-def test_names_that_read_alike_are_told_apart(one: tuple[str, ...], other: tuple[str, ...]) -> None:
+def test_similar_inputs_have_different_names(one: tuple[str, ...], other: tuple[str, ...]) -> None:
     assert derive(*one) != derive(*other)
     assert digest(*one) != digest(*other)
 
 
-def test_a_long_name_keeps_as_much_as_fits() -> None:
+def test_a_long_name_is_cut_at_the_limit() -> None:
     assert len(derive("x" * 253)) == 52
     assert len(derive("x" * 253, limit=63)) == 63
 
 
-def test_a_derived_name_tells_what_it_belongs_to_and_never_changes() -> None:
+def test_a_derived_name_is_readable_and_never_changes() -> None:
     assert derive("team-a", "chat.cache").startswith("team-a-chat-cache-")
     assert derive("team-a", "chat.cache") == derive("team-a", "chat.cache")
 
@@ -72,7 +72,7 @@ def test_a_label_value_is_valid_for_every_pool_name(name: str) -> None:
     assert _LABEL_VALUE.fullmatch(label_value(name))
 
 
-def test_a_pool_name_stands_in_its_label_as_long_as_it_fits() -> None:
+def test_a_pool_name_that_fits_is_its_label_value() -> None:
     assert label_value("a" * 63) == "a" * 63
     assert label_value("a" * 64) != label_value("a" * 65)
 
@@ -82,6 +82,6 @@ def test_a_file_system_name_is_one_that_lustre_takes(namespace: str, name: str) 
     assert re.fullmatch(r"[A-Za-z][A-Za-z0-9]{0,7}", filesystem(namespace, name))
 
 
-def test_pools_of_one_name_in_two_namespaces_have_two_file_systems() -> None:
+def test_two_pools_with_one_name_in_two_namespaces_have_different_file_system_names() -> None:
     assert filesystem("team-a", "chat") != filesystem("team-b", "chat")
     assert filesystem("a", "b-c") != filesystem("a-b", "c")

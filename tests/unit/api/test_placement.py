@@ -1,4 +1,4 @@
-"""Which nodes a pool's engines ask for."""
+"""Which nodes the engines of a pool require."""
 
 from kvtier.api.placement import (
     ACCELERATOR,
@@ -21,19 +21,19 @@ EXISTING = pool(nodePool={"provisioner": "Existing", "nodeSelector": {"team": "s
 @table(
     "of, wanted",
     {
-        "a ComputeClass pool asks for nodes of its own class": (
+        "a ComputeClass pool requires nodes of its own class": (
             pool(),
             {COMPUTE_CLASS: compute_class(pool())},
         ),
-        "an Existing pool asks for its accelerator and its own labels": (
+        "an Existing pool requires its accelerator and its own labels": (
             EXISTING,
             {ACCELERATOR: "nvidia-h100-80gb", "team": "search"},
         ),
-        "a Local SSD tier asks for nodes whose disks serve emptyDir": (
+        "a Local SSD tier requires nodes whose disks serve emptyDir": (
             pool(tiers={"localSSD": {"capacity": "1Ti"}}),
             {COMPUTE_CLASS: compute_class(pool()), LOCAL_SSD: "true"},
         ),
-        "a label of the user cannot replace the one that kvtier needs": (
+        "a label of the user cannot replace a label that kvtier needs": (
             pool(nodePool={"provisioner": "Existing", "nodeSelector": {ACCELERATOR: "nvidia-l4"}}),
             {ACCELERATOR: "nvidia-h100-80gb"},
         ),
@@ -67,7 +67,7 @@ def test_zones(of: KVCachePool, wanted: list[str]) -> None:
         "a node with another accelerator does not fit": ({ACCELERATOR: "nvidia-l4"}, False, False),
         "a node in another zone does not fit": ({ZONE: "us-central1-f"}, False, False),
         "a node without a zone does not fit": ({ZONE: None}, False, False),
-        "a node in another zone fits where the zone does not matter": ({ZONE: "us-central1-f"}, True, True),
+        "a node in another zone fits if the zone does not matter": ({ZONE: "us-central1-f"}, True, True),
     },
 )
 def test_fits(labels: dict[str, str], any_zone: bool, expected: bool) -> None:
@@ -77,9 +77,9 @@ def test_fits(labels: dict[str, str], any_zone: bool, expected: bool) -> None:
 @table(
     "gpus, pods",
     {
-        "a Pod with all GPUs is alone": (8, 1),
-        "others share a node": (2, 4),
-        "GPUs that are left over make no Pod": (3, 2),
+        "a Pod with all GPUs fills its node": (8, 1),
+        "smaller Pods share a node": (2, 4),
+        "remaining GPUs do not count as a Pod": (3, 2),
     },
 )
 def test_pods_per_node(gpus: int, pods: int) -> None:

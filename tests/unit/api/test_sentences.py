@@ -1,4 +1,4 @@
-"""Messages are made of sentences."""
+"""Messages consist of sentences."""
 
 from kvtier.api.sentences import sentences
 

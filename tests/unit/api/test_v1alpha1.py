@@ -17,16 +17,16 @@ from unit.tables import table
         "a release": ("vllm/vllm-openai:v0.33.0", "0.33"),
         "a release without v": ("vllm/vllm-openai:0.33.1", "0.33"),
         "a minor version": ("mirror.example:5000/vllm:0.33", "0.33"),
-        "a longer number is another version": ("vllm/vllm-openai:v0.331", None),
-        "the release before": ("vllm/vllm-openai:v0.32.0", "0.32"),
+        "a version with more digits is another version": ("vllm/vllm-openai:v0.331", None),
+        "the previous release": ("vllm/vllm-openai:v0.32.0", "0.32"),
         "an older release is not supported": ("vllm/vllm-openai:v0.31.0", None),
-        "a dot is a dot": ("vllm/vllm-openai:v0x33", None),
-        "latest tells nothing": ("vllm/vllm-openai:latest", None),
-        "a digest tells nothing": ("vllm/vllm-openai@sha256:" + "0" * 64, None),
+        "another character instead of the dot": ("vllm/vllm-openai:v0x33", None),
+        "latest has no version": ("vllm/vllm-openai:latest", None),
+        "a digest has no version": ("vllm/vllm-openai@sha256:" + "0" * 64, None),
         "a port is not a tag": ("mirror.example:5000/vllm", None),
     },
 )
-def test_an_image_tells_its_version_by_its_tag(image: str, version: str | None) -> None:
+def test_the_version_is_read_from_the_image_tag(image: str, version: str | None) -> None:
     engine = Engine.model_validate({"image": image, "version": "0.32"})
     assert engine.tag_version() == version
     assert engine.supported_version() == "0.32", "an explicit version wins"
@@ -35,10 +35,10 @@ def test_an_image_tells_its_version_by_its_tag(image: str, version: str | None) 
 @table(
     "changes, replicas",
     {
-        "one Pod when nothing is said": ({}, 1),
-        "as many as are asked for": ({"replicas": 3}, 3),
-        "none when none are asked for": ({"replicas": 0}, 0),
-        "whatever the autoscaler sets": ({"autoscaling": {}}, None),
+        "one Pod by default": ({}, 1),
+        "the number in replicas": ({"replicas": 3}, 3),
+        "no Pods with replicas 0": ({"replicas": 0}, 0),
+        "the number that the autoscaler sets": ({"autoscaling": {}}, None),
     },
 )
 def test_wanted_replicas(changes: dict[str, object], replicas: int | None) -> None:
@@ -66,7 +66,7 @@ FIELDS = (
 
 
 @given(st.tuples(*FIELDS).map(" ".join).filter(lambda text: len(text) <= 64))
-def test_a_schedule_that_is_taken_can_be_read(schedule: str) -> None:
+def test_an_accepted_schedule_can_be_parsed(schedule: str) -> None:
     tier = CloudStorageTier.model_validate({"uri": "gs://bucket/chat/", "exportSchedule": schedule})
     assert tier.export_schedule == schedule
     assert schedule_problem(schedule, NOW) == ""

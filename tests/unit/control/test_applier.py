@@ -43,7 +43,7 @@ def _writes(client: MemoryClient) -> list[tuple[str, str]]:
     return [write[:2] for write in client.writes]
 
 
-async def test_what_is_there_already_is_not_written() -> None:
+async def test_an_object_that_is_as_planned_is_not_written() -> None:
     client = MemoryClient(live(SERVICE))
     assert await _carry_out(client, Plan(applies=(SERVICE,)), live(SERVICE)) == []
     assert client.writes == []
@@ -52,9 +52,9 @@ async def test_what_is_there_already_is_not_written() -> None:
 @table(
     "known",
     {
-        "what is missing is written": [],
-        "what differs is written": [live(SERVICE, spec={"type": "NodePort"})],
-        "what carries no longer wanted fields is written": [
+        "a missing object is written": [],
+        "an object that differs is written": [live(SERVICE, spec={"type": "NodePort"})],
+        "an object with a field that is no longer wanted is written": [
             live(SERVICE, metadata={"annotations": {names.ANNOTATION_APPLIED: "older"}})
         ],
     },
@@ -64,7 +64,7 @@ async def test_write(known: list[Any]) -> None:
     assert await _carry_out(client, Plan(applies=(SERVICE,)), *known, store=store) == []
     assert client.writes == [("apply", "Service", NAME)]
     children = store.objects(PoolKey("team-a", "chat"))
-    assert ("Service", NAME) in children, "the answer is known before its event"
+    assert ("Service", NAME) in children, "the answer is stored before its event"
 
 
 async def test_objects_are_written_in_the_order_of_the_plan_and_deleted_after_it() -> None:
@@ -73,7 +73,7 @@ async def test_objects_are_written_in_the_order_of_the_plan_and_deleted_after_it
     assert _writes(client) == [("apply", "Service"), ("apply", "Deployment"), ("delete", "StorageClass")]
 
 
-async def test_a_field_that_is_handed_over_before_its_deployment_is_written_stays() -> None:
+async def test_a_field_that_was_handed_over_before_the_write_stays() -> None:
     client = MemoryClient()
     await _carry_out(client, Plan(applies=(DEPLOYMENT,)))
     wanted = signed(merged(DEPLOYMENT, {"spec": {"replicas": None}}))
@@ -83,7 +83,7 @@ async def test_a_field_that_is_handed_over_before_its_deployment_is_written_stay
     assert client.find("Deployment")["spec"]["replicas"] == 1
 
 
-async def test_a_refused_write_keeps_no_other_write_back_but_every_deletion() -> None:
+async def test_a_refused_write_stops_all_deletions_but_no_other_write() -> None:
     client = _refusing("Service", ApiError(403, "Forbidden", "exceeded quota"))
     plan = Plan(applies=(SERVICE, DEPLOYMENT), deletes=(OLD_CLASS,))
     ((failure, error),) = await _carry_out(client, plan)
@@ -93,7 +93,7 @@ async def test_a_refused_write_keeps_no_other_write_back_but_every_deletion() ->
     assert _writes(client) == [("apply", "Deployment")]
 
 
-async def test_a_refused_deletion_is_answered_and_keeps_no_other_back() -> None:
+async def test_a_refused_deletion_is_returned_and_stops_no_other() -> None:
     client = _refusing("StorageClass", ApiError(500, "InternalError", "no"))
     refused = await _carry_out(client, Plan(deletes=(OLD_CLASS, Ref("Service", "b"))))
     assert [failure.kind for failure, _ in refused] == ["StorageClass"]
@@ -101,7 +101,7 @@ async def test_a_refused_deletion_is_answered_and_keeps_no_other_back() -> None:
 
 
 @pytest.mark.parametrize("reason", ["", "not a word", "422", "Über-Fehler"])
-async def test_a_reason_that_a_condition_cannot_have_is_replaced(reason: str) -> None:
+async def test_a_reason_that_is_not_valid_in_a_condition_is_replaced(reason: str) -> None:
     client = _refusing("Service", ApiError(422, reason, "no"))
     ((failure, _),) = await _carry_out(client, Plan(applies=(SERVICE,)))
     assert failure.reason == "ApplyFailed"
@@ -116,23 +116,23 @@ UPDATED = [{"manager": "kvtier", "operation": "Update"}]
 @table(
     "metadata, taken",
     {
-        "an object of somebody else is not taken over": ({"labels": {"app": "x"}}, False),
-        "an object without labels is not": ({"labels": {}}, False),
-        "another pool's object is not": ({"labels": OTHERS}, False),
-        "a namesake's object of another namespace is not": (
+        "an object of another owner is not taken over": ({"labels": {"app": "x"}}, False),
+        "an object without labels is not taken over": ({"labels": {}}, False),
+        "an object of another pool is not taken over": ({"labels": OTHERS}, False),
+        "an object of a pool with this name in another namespace is not taken over": (
             {"labels": OURS | {names.LABEL_POOL_NAMESPACE: "team-b"}},
             False,
         ),
-        "an object with our labels is ours": ({"labels": OURS}, True),
-        "our object whose labels somebody removed is still ours": (
+        "an object with the labels of the pool is taken over": ({"labels": OURS}, True),
+        "an object that kvtier applied is taken over after its labels were removed": (
             {"labels": {}, "managedFields": MANAGED},
             True,
         ),
-        "our object whose labels somebody changed is still ours": (
+        "an object that kvtier applied is taken over after its labels were changed": (
             {"labels": OTHERS, "managedFields": MANAGED},
             True,
         ),
-        "an object that another of our pools applied is not this one's": (
+        "an object that kvtier applied for another pool is not taken over": (
             {
                 "labels": OTHERS,
                 "annotations": {names.ANNOTATION_POOL: "team-a/other"},
@@ -140,17 +140,20 @@ UPDATED = [{"manager": "kvtier", "operation": "Update"}]
             },
             False,
         ),
-        "an object that others only updated is not ours": ({"labels": {}, "managedFields": UPDATED}, False),
+        "an object that was updated but not applied is not taken over": (
+            {"labels": {}, "managedFields": UPDATED},
+            False,
+        ),
     },
 )
-async def test_a_namesake(metadata: dict[str, Any], taken: bool) -> None:
+async def test_existing_object(metadata: dict[str, Any], taken: bool) -> None:
     client = MemoryClient({**live(SERVICE), "metadata": {**SERVICE["metadata"], **metadata}})
     refused = await _carry_out(client, Plan(applies=(SERVICE,)))
     assert [failure.reason for failure, _ in refused] == ([] if taken else ["NotOwned"])
     assert bool(client.writes) is taken
 
 
-async def test_the_refusal_of_a_namesake_has_a_command_that_hands_it_over() -> None:
+async def test_the_refusal_of_an_existing_object_has_a_command_that_hands_it_over() -> None:
     client = MemoryClient({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": {}}})
     ((failure, _),) = await _carry_out(client, Plan(applies=(SERVICE,)))
     command = failure.message.partition("hand it over: ")[2].split()
@@ -163,7 +166,7 @@ def _labels(arguments: list[str]) -> dict[str, str]:
     return dict(argument.split("=") for argument in arguments)
 
 
-async def test_a_volume_is_amended_without_asking_whose_it_is() -> None:
+async def test_a_persistent_volume_is_changed_without_a_check_of_its_owner() -> None:
     volume = {"kind": "PersistentVolume", "metadata": {"name": "pv-1"}, "spec": {"x": "Delete"}}
     client, store = MemoryClient(volume), Store()
     assert await _carry_out(client, Plan(applies=(volume,)), store=store) == []
@@ -172,20 +175,20 @@ async def test_a_volume_is_amended_without_asking_whose_it_is() -> None:
 
 
 def _asking(cpu: str) -> Any:
-    """A Deployment whose container asks for this much CPU; the API server keeps 1000m as 1."""
+    """A Deployment whose container requests this much CPU. The API server stores 1000m as 1."""
     asked = {"name": "engine", "resources": {"requests": {"cpu": cpu}}}
     return signed({**DEPLOYMENT, "spec": {"template": {"spec": {"containers": [asked]}}}})
 
 
 class Repeating:
-    """Applies one manifest again and again, as one look after another does."""
+    """Applies one manifest repeatedly, as repeated reconciliations do."""
 
     def __init__(self) -> None:
         self.client = MemoryClient()
         self._applier = Applier(self.client, Store())
 
     async def writes_after(self, cpu: str, **seen: Any) -> int:
-        """How many writes there have been in all, after one more look that has seen these changes."""
+        """The number of all writes after one more reconciliation that saw these changes."""
         known = self.client.find("Deployment")
         live_now = _by_key(merged(known, seen) if known else None)
         assert await self._applier.carry_out(Plan(applies=(_asking(cpu),)), "team-a", live_now) == []
@@ -195,13 +198,13 @@ class Repeating:
 @table(
     "cpu, seen, writes",
     {
-        "it is left alone": ("1000m", {}, 2),
-        "and applied again after an edit by others": ("1000m", {"metadata": {"resourceVersion": "999"}}, 3),
-        "and applied to another object of that name": ("1000m", {"metadata": {"uid": "other"}}, 3),
-        "and applied when the plan asks for something else": ("2", {}, 3),
+        "not again": ("1000m", {}, 2),
+        "again after an edit by others": ("1000m", {"metadata": {"resourceVersion": "999"}}, 3),
+        "again if another object has the name": ("1000m", {"metadata": {"uid": "other"}}, 3),
+        "again if the plan changes": ("2", {}, 3),
     },
 )
-async def test_what_is_kept_in_other_words_is_applied_twice_and_then(
+async def test_a_value_that_the_api_server_stores_in_another_form_is_applied_twice_and_then(
     cpu: str, seen: dict[str, Any], writes: int
 ) -> None:
     repeating = Repeating()
@@ -216,42 +219,46 @@ SIDECAR = {"name": "sidecar", "image": "x"}
 @table(
     "found, wanted, verdict",
     {
-        "equal values are satisfied": ({"a": 1}, {"a": 1}, True),
-        "another value is not": ({"a": 2}, {"a": 1}, False),
-        "a missing field is not": ({}, {"a": 1}, False),
-        "a missing object is not": ({"a": 1}, {"b": {}}, False),
-        "a nested field that others added is theirs": ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True),
-        "a nested difference is seen": ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 2}}}, False),
-        "an empty object is satisfied by any object": ({"a": {"b": 1}}, {"a": {}}, True),
-        "an object is not satisfied by a value": ({"a": "x"}, {"a": {}}, False),
-        "a list is not satisfied by a value": ({"a": "x"}, {"a": ["x"]}, False),
-        "text is not a number": ({"a": "1"}, {"a": 1}, False),
+        "equal values satisfy": ({"a": 1}, {"a": 1}, True),
+        "another value does not satisfy": ({"a": 2}, {"a": 1}, False),
+        "a missing field does not satisfy": ({}, {"a": 1}, False),
+        "a missing object does not satisfy": ({"a": 1}, {"b": {}}, False),
+        "a nested field that others added is ignored": ({"a": {"b": 1, "c": 2}}, {"a": {"b": 1}}, True),
+        "a nested difference is found": ({"a": {"b": {"c": 1}}}, {"a": {"b": {"c": 2}}}, False),
+        "any object satisfies an empty object": ({"a": {"b": 1}}, {"a": {}}, True),
+        "a value does not satisfy an object": ({"a": "x"}, {"a": {}}, False),
+        "a value does not satisfy a list": ({"a": "x"}, {"a": ["x"]}, False),
+        "text does not satisfy a number": ({"a": "1"}, {"a": 1}, False),
         "the order of fields does not count": ({"b": 1, "a": 2}, {"a": 2, "b": 1}, True),
-        "an item that others added to a keyed list is theirs": ({"l": [SIDECAR, A]}, {"l": [A]}, True),
+        "an item that others added to a keyed list is ignored": ({"l": [SIDECAR, A]}, {"l": [A]}, True),
         "the order of a keyed list does not count": ({"l": [B, A]}, {"l": [A, B]}, True),
-        "a missing item of a keyed list is seen": ({"l": [A]}, {"l": [A, B]}, False),
-        "a changed item of a keyed list is seen": ({"l": [A, B | {"value": "3"}]}, {"l": [A, B]}, False),
-        "a field that others added to an item is theirs": ({"l": [A | {"x": 1}]}, {"l": [A]}, True),
-        "a keyed list is not satisfied by values": ({"l": ["a"]}, {"l": [A]}, False),
-        "mounts of one volume are told apart by their paths": (
+        "a missing item of a keyed list is found": ({"l": [A]}, {"l": [A, B]}, False),
+        "a changed item of a keyed list is found": ({"l": [A, B | {"value": "3"}]}, {"l": [A, B]}, False),
+        "a field that others added to an item is ignored": ({"l": [A | {"x": 1}]}, {"l": [A]}, True),
+        "values do not satisfy a keyed list": ({"l": ["a"]}, {"l": [A]}, False),
+        "mounts of one volume are distinguished by their paths": (
             {"l": [{"mountPath": "/a"}, {"mountPath": "/b"}]},
             {"l": [{"mountPath": "/b"}]},
             True,
         ),
-        "a second item of one name, which others added, is theirs": (
+        "a second item with the same name, which others added, is ignored": (
             {"l": [A, A | {"value": "9"}]},
             {"l": [A]},
             True,
         ),
         "the order of a list of values counts": ({"l": ["b", "a"]}, {"l": ["a", "b"]}, False),
         "the length of a list of values counts": ({"l": ["a", "b"]}, {"l": ["a"]}, False),
-        "an empty list is satisfied by an empty list only": ({"l": [A]}, {"l": []}, False),
+        "only an empty list satisfies an empty list": ({"l": [A]}, {"l": []}, False),
         "a list of objects without a key is compared in order": (
             {"l": [{"x": 1, "y": 0}, {"x": 2}]},
             {"l": [{"x": 1}, {"x": 2}]},
             True,
         ),
-        "and not out of order": ({"l": [{"x": 2}, {"x": 1}]}, {"l": [{"x": 1}, {"x": 2}]}, False),
+        "a list of objects without a key in another order does not satisfy": (
+            {"l": [{"x": 2}, {"x": 1}]},
+            {"l": [{"x": 1}, {"x": 2}]},
+            False,
+        ),
     },
 )
 def test_satisfied(found: Any, wanted: Any, verdict: bool) -> None:
@@ -266,7 +273,7 @@ VALUES = st.recursive(
 
 
 @given(st.dictionaries(st.text(), VALUES), st.text(), VALUES)
-def test_everything_satisfies_itself_and_fields_of_others_never_matter(
+def test_a_value_satisfies_itself_and_fields_of_others_are_ignored(
     wanted: dict[str, Any], key: str, value: Any
 ) -> None:
     assert satisfied(wanted, wanted)
@@ -274,7 +281,7 @@ def test_everything_satisfies_itself_and_fields_of_others_never_matter(
 
 
 @pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "Deployment", "Service"])
-def test_what_the_api_server_adds_to_our_objects_is_no_difference(kind: str) -> None:
+def test_fields_that_the_api_server_adds_are_not_a_difference(kind: str) -> None:
     added = {"status": {"phase": "Bound"}, "spec": {"clusterIP": "10.0.0.1", "volumeName": "pv-1"}}
     (wanted,) = [
         one for one in manifests(pool(tiers={"localSSD": {"capacity": "1Ti"}})) if one["kind"] == kind
@@ -290,12 +297,12 @@ def test_what_the_api_server_adds_to_our_objects_is_no_difference(kind: str) -> 
         "a removed branch": {"tiers": {"lustre": None}},
     },
 )
-def test_what_changed_in_the_pool_is_seen(change: dict[str, Any]) -> None:
+def test_a_change_of_the_pool_is_found(change: dict[str, Any]) -> None:
     before, after = manifest(POOL, "ComputeClass"), manifest(pool(**change), "ComputeClass")
     assert not satisfied(live(before), after)
 
 
-def test_an_edit_by_hand_is_seen() -> None:
+def test_a_manual_edit_is_found() -> None:
     edited = deployment(POOL, spec={"template": {"spec": {"enableServiceLinks": True}}})
     assert not satisfied(edited, DEPLOYMENT)
     relabelled = live(merged(SERVICE, {"metadata": {"labels": {"kvtier.dev/pool": "other"}}}))

@@ -38,22 +38,22 @@ async def test_an_event_is_about_its_pool() -> None:
 @table(
     "other, same",
     {
-        "the same Event after a lost answer": ({}, True),
+        "the same Event, repeated after a lost answer": ({}, True),
         "an Event about another pool": ({"of": pool(metadata={"uid": "other"})}, False),
         "an Event with another message": ({"event": PoolEvent("Warning", "WouldShrink", "another")}, False),
-        "an Event of another time": ({"now": "2026-11-29T13:00:00Z"}, False),
+        "an Event at another time": ({"now": "2026-11-29T13:00:00Z"}, False),
     },
 )
-async def test_by_its_name_one_object_is(other: dict[str, Any], same: bool) -> None:
+async def test_the_name_is_the_same_only_for(other: dict[str, Any], same: bool) -> None:
     assert ((await _recorded(**other))["metadata"]["name"] == (await _recorded())["metadata"]["name"]) is same
 
 
-async def test_a_message_is_cut_at_what_the_api_server_takes() -> None:
+async def test_a_message_is_cut_to_the_limit_of_the_api_server() -> None:
     event = await _recorded(event=PoolEvent("Warning", "Long", "x" * 5000))
     assert event["message"] == "x" * 1024
 
 
-async def test_an_event_that_cannot_be_written_holds_nothing_up() -> None:
+async def test_a_failed_write_of_an_event_is_not_raised() -> None:
     client = MemoryClient()
     client.refuse = lambda request: ApiError(403, "Forbidden", "no")
     await record_event(client, pool(), EVENT, NOW)

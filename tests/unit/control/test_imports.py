@@ -1,4 +1,4 @@
-"""Most pools name no cluster and no instance: their operator does not pay for Google's clients."""
+"""Google's clients are imported only if a pool names a cluster or an instance, which most pools do not."""
 
 import subprocess
 import sys
@@ -17,5 +17,5 @@ assert not loaded, loaded
 """
 
 
-def test_clients_are_imported_only_when_a_pool_names_something_to_ask_about() -> None:
+def test_clients_are_imported_only_when_a_pool_needs_them() -> None:
     subprocess.run([sys.executable, "-c", PROGRAM], check=True, timeout=60)

@@ -1,4 +1,4 @@
-"""The Lease, in virtual time: who takes it and when, and work while it is held."""
+"""Leader election in virtual time: who takes the Lease and when, and the work while it is held."""
 
 import asyncio
 from typing import Any
@@ -43,7 +43,7 @@ async def _cancel(*tasks: asyncio.Task[None]) -> None:
 
 
 @in_virtual_time
-async def test_a_lease_that_is_not_there_is_made() -> None:
+async def test_a_missing_lease_is_created() -> None:
     client = MemoryClient()
     assert await _candidate(client, "a").attempt()
     assert client.find("Lease", NAME)["metadata"]["namespace"] == "kvtier"
@@ -52,7 +52,7 @@ async def test_a_lease_that_is_not_there_is_made() -> None:
 
 
 @in_virtual_time
-async def test_a_lease_is_renewed_by_its_holder_and_by_nobody_else() -> None:
+async def test_only_the_holder_renews_a_lease() -> None:
     client = MemoryClient()
     first, second = _candidate(client, "a"), _candidate(client, "b")
     assert await first.attempt()
@@ -62,16 +62,16 @@ async def test_a_lease_is_renewed_by_its_holder_and_by_nobody_else() -> None:
         assert await first.attempt()
         await asyncio.sleep(RETRY_SECONDS)
     assert _lease(client)["leaseTransitions"] == 1
-    assert _lease(client)["acquireTime"] == acquired, "renewing is no new acquisition"
+    assert _lease(client)["acquireTime"] == acquired, "a renewal is not an acquisition"
 
 
 @in_virtual_time
-async def test_a_lease_that_is_not_renewed_passes_on_once_it_ran_out_by_the_rival_s_own_clock() -> None:
+async def test_a_rival_takes_a_lease_that_has_expired_by_its_own_clock() -> None:
     client = MemoryClient()
     await _candidate(client, "a").attempt()
     await asyncio.sleep(3600)
     rival = _candidate(client, "b")
-    assert not await rival.attempt(), "it has just started, however old the Lease is"
+    assert not await rival.attempt(), "it has just started; the age of the Lease does not count"
     await asyncio.sleep(DURATION_SECONDS)
     assert not await rival.attempt()
     await asyncio.sleep(0.1)
@@ -82,14 +82,14 @@ async def test_a_lease_that_is_not_renewed_passes_on_once_it_ran_out_by_the_riva
 
 
 @in_virtual_time
-async def test_of_candidates_that_write_at_once_one_wins() -> None:
+async def test_one_of_several_concurrent_candidates_wins() -> None:
     client = MemoryClient()
     won = await asyncio.gather(*[_candidate(client, name).attempt() for name in ("a", "b", "c")])
     assert won.count(True) == 1
 
 
 class _Changed(MemoryClient):
-    """A client whose Lease is changed by somebody else right after it was read."""
+    """A client with a Lease that another client changes right after each read."""
 
     async def get(self, resource: Resource, namespace: str | None, name: str) -> Any:
         lease = await super().get(resource, namespace, name)
@@ -99,14 +99,14 @@ class _Changed(MemoryClient):
 
 
 @in_virtual_time
-async def test_a_lease_that_was_changed_since_it_was_read_is_not_taken() -> None:
+async def test_a_lease_that_changed_after_the_read_is_not_taken() -> None:
     candidate = _candidate(_Changed(), "a")
-    assert await candidate.attempt(), "a new Lease is nobody's"
+    assert await candidate.attempt(), "a new Lease has no holder"
     assert not await candidate.attempt()
 
 
 @in_virtual_time
-async def test_a_leader_whose_work_ends_gives_the_lease_back() -> None:
+async def test_a_leader_releases_the_lease_when_its_work_ends() -> None:
     client = MemoryClient()
 
     async def work() -> None:
@@ -118,7 +118,7 @@ async def test_a_leader_whose_work_ends_gives_the_lease_back() -> None:
 
 
 @in_virtual_time
-async def test_a_lease_that_somebody_else_holds_by_now_is_not_given_back() -> None:
+async def test_a_lease_with_another_holder_is_not_released() -> None:
     client = MemoryClient()
 
     async def work() -> None:
@@ -129,7 +129,7 @@ async def test_a_lease_that_somebody_else_holds_by_now_is_not_given_back() -> No
 
 
 @in_virtual_time
-async def test_a_leader_that_is_cancelled_ends_its_work_and_a_second_replica_takes_over() -> None:
+async def test_a_cancelled_leader_ends_its_work_and_a_second_replica_takes_over() -> None:
     client, ended = MemoryClient(), asyncio.Event()
 
     async def work() -> None:
@@ -145,14 +145,14 @@ async def test_a_leader_that_is_cancelled_ends_its_work_and_a_second_replica_tak
     assert _holder(client) == "a"
     await _cancel(first)
     assert ended.is_set()
-    assert _holder(client) == "", "the Lease is given back"
+    assert _holder(client) == "", "the Lease is released"
     await asyncio.sleep(RETRY_SECONDS)
     assert _holder(client) == "b"
     await _cancel(second)
 
 
 @in_virtual_time
-async def test_a_leader_that_cannot_renew_stops_before_its_lease_runs_out_and_leaves_it() -> None:
+async def test_a_leader_that_cannot_renew_stops_before_its_lease_expires_and_does_not_release_it() -> None:
     client = MemoryClient()
     client.refuse = lambda request: ApiError(0, "No", "no") if virtual_time.now() > 60 else None
     await _candidate(client, "a").lead(_forever)
@@ -161,7 +161,7 @@ async def test_a_leader_that_cannot_renew_stops_before_its_lease_runs_out_and_le
 
 
 class _Hanging(MemoryClient):
-    """Carries everything out, and from a moment on never answers."""
+    """Carries out every request. After 60 seconds it no longer answers."""
 
     async def replace(self, resource: Resource, manifest: Object) -> Any:
         written = await super().replace(resource, manifest)
@@ -171,13 +171,13 @@ class _Hanging(MemoryClient):
 
 
 @in_virtual_time
-async def test_a_leader_whose_renewal_hangs_stops_before_its_lease_runs_out() -> None:
+async def test_a_leader_whose_renewal_hangs_stops_before_its_lease_expires() -> None:
     await _candidate(_Hanging(), "a").lead(_forever)
     assert virtual_time.now() <= 60 + RETRY_SECONDS + RENEW_DEADLINE_SECONDS < 60 + DURATION_SECONDS
 
 
 class _Late(MemoryClient):
-    """Answers the making of an object long after it was made."""
+    """Answers a create request long after it was carried out."""
 
     async def create(self, resource: Resource, manifest: Object) -> Any:
         written = await super().create(resource, manifest)
@@ -186,7 +186,7 @@ class _Late(MemoryClient):
 
 
 @in_virtual_time
-async def test_a_lease_counts_from_when_it_was_asked_for() -> None:
+async def test_a_lease_runs_from_the_start_of_its_request() -> None:
     client = _Late()
     client.refuse = lambda request: ApiError(0, "No", "no") if request[0] == "replace" else None
     await _candidate(client, "a").lead(_forever)
@@ -194,7 +194,7 @@ async def test_a_lease_counts_from_when_it_was_asked_for() -> None:
 
 
 @in_virtual_time
-async def test_a_single_failed_renewal_is_no_loss() -> None:
+async def test_a_single_failed_renewal_does_not_lose_the_lease() -> None:
     client = MemoryClient()
     client.refuse = lambda request: ApiError(500, "No", "no") if 10 < virtual_time.now() < 15 else None
     leading = asyncio.create_task(_candidate(client, "a").lead(_forever))
@@ -204,7 +204,7 @@ async def test_a_single_failed_renewal_is_no_loss() -> None:
 
 
 @in_virtual_time
-async def test_a_failure_of_the_work_is_not_swallowed() -> None:
+async def test_an_error_of_the_work_is_raised() -> None:
     async def work() -> None:
         raise ValueError("broken")
 

@@ -1,4 +1,4 @@
-"""Requests to the Lustre API: each made once, none waited for long, all of them told to the reader."""
+"""Requests to the Lustre API: each is sent once, none is waited for long, and all are reported to the reader."""
 
 import asyncio
 from typing import Any
@@ -41,11 +41,11 @@ async def answer(reader: LustreReader) -> Operation:
 
 
 async def answered(reader: LustreReader) -> None:
-    """Return when what is under way is so no more."""
+    """Return when the request is no longer in progress."""
     await asyncio.to_thread(eventually, lambda: reader.operation(HOME, REQUEST) != Operation())
 
 
-async def test_a_request_is_made_and_its_operation_known_at_once(
+async def test_a_request_is_sent_and_its_operation_is_known_at_once(
     caller: LustreCaller, reader: LustreReader, project: LustreProject
 ) -> None:
     project.configure(create_seconds=HELD)
@@ -57,7 +57,7 @@ async def test_a_request_is_made_and_its_operation_known_at_once(
     assert found.instance.state == "CREATING"
 
 
-async def test_nothing_to_do_is_nothing_done(caller: LustreCaller, project: LustreProject) -> None:
+async def test_no_calls_send_no_request(caller: LustreCaller, project: LustreProject) -> None:
     assert not await caller.carry_out([])
     assert not project.calls()
 
@@ -92,7 +92,7 @@ async def test_every_verb_is_carried_out(
         ("INVALID_ARGUMENT", "InvalidArgument"),
     ],
 )
-async def test_a_refusal_is_an_answer_which_is_not_asked_for_twice(
+async def test_a_refused_request_is_not_repeated(
     caller: LustreCaller, reader: LustreReader, project: LustreProject, status: str, code: str
 ) -> None:
     project.fail(refusal(status, "in Google's words"), "create", times=-1)
@@ -111,7 +111,7 @@ async def test_a_refusal_is_an_answer_which_is_not_asked_for_twice(
         (refusal("UNAUTHENTICATED"), "Unauthenticated"),
     ],
 )
-async def test_a_request_that_was_not_answered_may_be_repeated_and_starts_nothing_twice(
+async def test_a_request_without_an_answer_is_repeated_and_starts_one_operation(
     caller: LustreCaller, reader: LustreReader, project: LustreProject, fault: Fault, code: str
 ) -> None:
     project.fail(fault, "create", carried_out=True)
@@ -123,7 +123,7 @@ async def test_a_request_that_was_not_answered_may_be_repeated_and_starts_nothin
 
 
 @pytest.mark.usefixtures("short_reads")
-async def test_a_timeout_is_a_request_that_was_not_answered(
+async def test_a_request_that_times_out_has_no_answer(
     caller: LustreCaller, reader: LustreReader, project: LustreProject
 ) -> None:
     project.fail(Hold(), "create", times=-1)
@@ -143,7 +143,7 @@ async def test_a_request_that_has_started_its_operation_is_never_repeated(
     assert len(project.calls("create")) == 1
 
 
-async def test_a_request_under_way_is_left_alone_and_repeated_by_nobody(
+async def test_a_request_in_progress_is_not_repeated(
     caller: LustreCaller, reader: LustreReader, project: LustreProject
 ) -> None:
     caller.patience = 0.0
@@ -159,7 +159,7 @@ async def test_a_request_under_way_is_left_alone_and_repeated_by_nobody(
     assert len(project.calls("create")) == 1
 
 
-async def test_requests_that_hang_hold_up_nothing_else(
+async def test_hanging_requests_do_not_delay_others(
     caller: LustreCaller, reader: LustreReader, project: LustreProject
 ) -> None:
     caller.patience = 0.01
@@ -177,7 +177,7 @@ async def test_requests_that_hang_hold_up_nothing_else(
     assert await caller.carry_out([Call("update", HOME, REQUEST, {"capacityGib": "18000"})])
 
 
-async def test_one_refusal_keeps_neither_other_requests_nor_another_attempt_from_being_made(
+async def test_a_refusal_stops_neither_other_requests_nor_a_new_attempt(
     caller: LustreCaller, project: LustreProject
 ) -> None:
     project.fail(refusal("RESOURCE_EXHAUSTED"), "create")
@@ -189,7 +189,7 @@ async def test_one_refusal_keeps_neither_other_requests_nor_another_attempt_from
     assert len(project.operations()) == 1
 
 
-async def test_who_is_cancelled_while_waiting_takes_no_request_along(
+async def test_a_request_survives_the_cancellation_of_its_waiter(
     caller: LustreCaller, reader: LustreReader, project: LustreProject
 ) -> None:
     hold = project.fail(Hold(), "create")

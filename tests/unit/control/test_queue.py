@@ -1,4 +1,4 @@
-"""The work queue, in virtual time: every key is looked at, by one worker at a time, and again after a failure."""
+"""The work queue in virtual time: every key runs, with one worker at a time, and again after a failure."""
 
 import asyncio
 
@@ -12,7 +12,7 @@ DEBOUNCE = 0.02
 
 
 async def nothing_within(queue: Queue, seconds: float) -> bool:
-    """Whether no key comes for a while."""
+    """Whether no key is returned within some seconds."""
     try:
         async with asyncio.timeout(seconds):
             await queue.get()
@@ -22,14 +22,14 @@ async def nothing_within(queue: Queue, seconds: float) -> bool:
 
 
 async def seconds_until(queue: Queue, key: str) -> float:
-    """After which the key comes, without the debounce."""
+    """Seconds until the key is returned, without the debounce."""
     before = virtual_time.now()
     assert await queue.get() == key
     return round(virtual_time.now() - before - DEBOUNCE, 3)
 
 
 @in_virtual_time
-async def test_a_key_that_is_added_often_is_looked_at_once() -> None:
+async def test_a_key_that_is_added_many_times_runs_once() -> None:
     queue = Queue(DEBOUNCE)
     for _ in range(10):
         queue.add("a")
@@ -43,7 +43,7 @@ async def test_a_key_that_is_added_often_is_looked_at_once() -> None:
 
 
 @in_virtual_time
-async def test_keys_come_in_the_order_in_which_they_were_added() -> None:
+async def test_keys_are_returned_in_the_order_of_their_addition() -> None:
     queue = Queue(DEBOUNCE)
     for key in ("b", "a", "c"):
         queue.add(key)
@@ -51,7 +51,7 @@ async def test_keys_come_in_the_order_in_which_they_were_added() -> None:
 
 
 @in_virtual_time
-async def test_a_key_that_is_added_while_it_is_worked_on_runs_once_more_afterwards_and_not_oftener() -> None:
+async def test_a_busy_key_that_is_added_again_runs_exactly_once_more() -> None:
     queue = Queue(DEBOUNCE)
     queue.add("a")
     await queue.get()
@@ -75,7 +75,7 @@ async def test_another_key_does_not_wait_for_a_busy_one() -> None:
 
 
 @in_virtual_time
-async def test_many_workers_work_on_each_key_alone_and_on_every_addition() -> None:
+async def test_one_worker_at_a_time_runs_a_key_and_no_addition_is_lost() -> None:
     queue = Queue(DEBOUNCE)
     busy: set[str] = set()
     added, seen = dict.fromkeys("abc", 0), dict.fromkeys("abc", 0)
@@ -100,11 +100,11 @@ async def test_many_workers_work_on_each_key_alone_and_on_every_addition() -> No
         await asyncio.sleep(1)
         for worker in workers:
             worker.cancel()
-    assert seen == added, "the last addition of every key was looked at"
+    assert seen == added, "a worker saw the last addition of every key"
 
 
 @in_virtual_time
-async def test_a_key_that_fails_returns_later_and_later_and_a_success_forgets_it() -> None:
+async def test_the_back_off_of_a_failing_key_doubles_and_a_success_resets_it() -> None:
     queue = Queue(DEBOUNCE)
 
     async def delays(count: int) -> list[float]:
@@ -125,7 +125,7 @@ async def test_a_key_that_fails_returns_later_and_later_and_a_success_forgets_it
 
 
 @in_virtual_time
-async def test_failures_of_one_key_do_not_slow_another() -> None:
+async def test_failures_of_one_key_do_not_delay_another() -> None:
     queue = Queue(DEBOUNCE)
     for key in ("a", "b"):
         queue.add(key)
@@ -141,12 +141,12 @@ async def test_failures_of_one_key_do_not_slow_another() -> None:
     "retry_after, seconds",
     {
         "the delay that the server asks for": (30.0, 30.0),
-        "the back-off where that is longer": (0.1, 0.2),
-        "the back-off where none is asked for": (None, 0.2),
+        "the back-off if that is longer": (0.1, 0.2),
+        "the back-off if the server asks for no delay": (None, 0.2),
     },
 )
 @in_virtual_time
-async def test_a_key_that_failed_returns_after(retry_after: float | None, seconds: float) -> None:
+async def test_a_failed_key_runs_again_after(retry_after: float | None, seconds: float) -> None:
     queue = Queue(DEBOUNCE)
     queue.add("a")
     await queue.get()
@@ -157,10 +157,10 @@ async def test_a_key_that_failed_returns_after(retry_after: float | None, second
 @table(
     "delays, seconds",
     {
-        "one request holds": ([10.0], 10.0),
+        "a single request counts": ([10.0], 10.0),
         "an earlier one replaces a later one": ([10.0, 5.0], 5.0),
         "a later one does not replace an earlier one": ([5.0, 10.0], 5.0),
-        "the earliest of many holds": ([30.0, 5.0, 20.0, 7.0], 5.0),
+        "the earliest of many counts": ([30.0, 5.0, 20.0, 7.0], 5.0),
     },
 )
 @in_virtual_time
@@ -170,13 +170,13 @@ async def test_add_after(delays: list[float], seconds: float) -> None:
         queue.add_after("a", delay)
     assert await seconds_until(queue, "a") == seconds
     queue.done("a")
-    assert await nothing_within(queue, 3600), "the other requests are gone"
+    assert await nothing_within(queue, 3600), "the other requests were dropped"
     queue.add_after("a", 7.0)
-    assert await seconds_until(queue, "a") == 7.0, "there can be another"
+    assert await seconds_until(queue, "a") == 7.0, "a new request is possible"
 
 
 @in_virtual_time
-async def test_a_key_that_is_to_come_later_can_be_looked_at_now_too() -> None:
+async def test_a_key_with_a_later_request_can_also_run_now() -> None:
     queue = Queue(DEBOUNCE)
     queue.add_after("a", 100)
     queue.add("a")

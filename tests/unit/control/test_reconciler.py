@@ -1,4 +1,4 @@
-"""One pool, once, on an API server in memory: what is written, what is reported, and how a pool goes."""
+"""Reconciles one pool with an API server in memory: what is written, what is reported, and how a pool is deleted."""
 
 import json
 from typing import Any
@@ -21,7 +21,7 @@ PLAIN: dict[str, Any] = {"tiers": {"lustre": None}}
 
 
 class Cluster:
-    """A client, a store that has seen what it has, and a reconciler."""
+    """A client, a store with the same objects, and a reconciler."""
 
     def __init__(self, *objects: Any) -> None:
         self.client = MemoryClient(*objects)
@@ -37,17 +37,17 @@ class Cluster:
         return await self._reconciler.reconcile(PoolKey("team-a", "chat"))
 
     async def settle(self) -> None:
-        """Reconcile until nothing is left to do at once."""
+        """Reconcile until the next time is not immediate."""
         while await self.reconcile() == 0.0:
             pass
 
     async def watch(self) -> None:
-        """Have the store see everything."""
+        """Give the store everything that the client has."""
         for resource in (POOL, *(child.resource for child in CHILD_KINDS)):
             self.store.replace(resource.kind, await self.client.list(resource))
 
     def new_writes(self) -> list[tuple[str, str]]:
-        """Verb and kind of every write since they were last asked for."""
+        """Verb and kind of every write since the last call."""
         writes, self.client.writes = self.client.writes, []
         return [write[:2] for write in writes]
 
@@ -66,7 +66,7 @@ def stored(**changes: Any) -> Any:
     return document(**joined({"metadata": {"resourceVersion": "1"}}, changes))
 
 
-async def test_a_new_pool_is_held_before_anything_is_made_and_reported_at_the_end() -> None:
+async def test_a_new_pool_gets_its_finalizer_first_and_its_status_last() -> None:
     cluster = Cluster(stored(**PLAIN))
     await cluster.reconcile()
     assert cluster.new_writes() == [
@@ -80,7 +80,7 @@ async def test_a_new_pool_is_held_before_anything_is_made_and_reported_at_the_en
     assert cluster.status()["observedGeneration"] == 3
 
 
-async def test_a_pool_that_is_as_it_should_be_costs_no_write() -> None:
+async def test_a_settled_pool_causes_no_write() -> None:
     cluster = Cluster(stored())
     await cluster.settle()
     assert cluster.new_writes()
@@ -89,7 +89,7 @@ async def test_a_pool_that_is_as_it_should_be_costs_no_write() -> None:
     assert cluster.new_writes() == []
 
 
-async def test_a_list_that_the_api_server_leaves_out_is_an_empty_one() -> None:
+async def test_a_list_that_the_api_server_leaves_out_counts_as_empty() -> None:
     cluster = Cluster(stored(**PLAIN))
     await cluster.settle()
     shown = cluster.pool()
@@ -100,7 +100,7 @@ async def test_a_list_that_the_api_server_leaves_out_is_an_empty_one() -> None:
     assert cluster.new_writes() == []
 
 
-async def test_a_document_in_a_config_map_counts_from_the_first_look_on() -> None:
+async def test_a_model_config_in_a_config_map_counts_from_the_first_reconciliation() -> None:
     reference = {"configMapKeyRef": {"name": "configs"}}
     named = model(model="someone/own", tensorParallelSize=1, modelConfigFrom=reference)
     cluster = Cluster(stored(models=[named], **PLAIN))
@@ -113,31 +113,31 @@ async def test_a_document_in_a_config_map_counts_from_the_first_look_on() -> Non
     assert [tier["tokens"] for tier in cluster.status()["tiers"]] == [819_200]
 
 
-async def test_what_the_writes_answered_is_in_the_status_at_once() -> None:
+async def test_the_answers_to_writes_are_in_the_status_at_once() -> None:
     cluster = Cluster(stored(**PLAIN))
     again = await cluster.reconcile()
     (shown,) = cluster.status()["models"]
     assert shown["service"] == cluster.client.find("Service")["metadata"]["name"]
-    assert again == 20.0, "engines start, and Events about them are not watched"
+    assert again == 20.0, "engines are starting, and no watch reports their Events"
 
 
-async def test_answers_that_call_for_more_writes_are_followed_up_at_once() -> None:
+async def test_answers_that_need_more_writes_are_handled_at_once() -> None:
     cluster = Cluster(stored())
     cluster.client.store(claim(pool()))
-    assert await cluster.reconcile() == 0.0, "the answer to the claim was that it is bound"
+    assert await cluster.reconcile() == 0.0, "the answer shows that the PVC is bound"
     assert ("apply", "Job") not in cluster.new_writes()
     assert await cluster.reconcile() != 0.0
     assert ("apply", "Job") in cluster.new_writes()
 
 
-async def test_an_event_follows_the_status_that_it_is_about() -> None:
+async def test_an_event_is_written_after_its_status() -> None:
     cluster = Cluster(stored(models=[model(tokenSecretRef={"name": "hf"})], **PLAIN))
     await cluster.reconcile()
     assert cluster.new_writes()[-2:] == [("status", "KVCachePool"), ("apply", "Event")]
     assert cluster.client.find("Event")["reason"] == "SecretMissing"
 
 
-async def test_a_refused_write_is_reported_and_tried_again() -> None:
+async def test_a_refused_write_is_reported_and_retried() -> None:
     cluster = Cluster(stored(**PLAIN))
     cluster.refuse(Deployment=ApiError(403, "Forbidden", "exceeded quota"))
     with pytest.raises(ApiError, match="exceeded quota"):
@@ -147,7 +147,7 @@ async def test_a_refused_write_is_reported_and_tried_again() -> None:
     assert cluster.status()["phase"] == "Blocked"
 
 
-async def test_of_several_refusals_the_longest_wait_counts() -> None:
+async def test_the_longest_retry_delay_of_several_refusals_counts() -> None:
     cluster = Cluster(stored(**PLAIN))
     cluster.refuse(
         Deployment=ApiError(429, "Busy", "later", 1.0), Service=ApiError(429, "Busy", "later", 30.0)
@@ -157,14 +157,14 @@ async def test_of_several_refusals_the_longest_wait_counts() -> None:
     assert refusal.value.retry_after == 30.0
 
 
-async def test_a_refused_status_is_tried_again() -> None:
+async def test_a_refused_status_is_retried() -> None:
     cluster = Cluster(stored(**PLAIN))
     cluster.client.refuse = lambda write: ApiError(500, "No", "no") if write[0] == "status" else None
     with pytest.raises(ApiError):
         await cluster.reconcile()
 
 
-async def test_a_spec_that_an_older_crd_let_in_is_reported_and_nothing_else_changes() -> None:
+async def test_a_spec_that_an_older_crd_accepted_is_reported_and_nothing_else_changes() -> None:
     kept = {"tiers": [{"name": "lustre", "phase": "Bound", "capacity": "18000Gi"}], "modelsReady": "1/1"}
     cluster = Cluster(stored(mode="Sometimes", status=kept), live(manifest(pool(), "Service")))
     assert await cluster.reconcile() is None
@@ -178,13 +178,13 @@ async def test_a_spec_that_an_older_crd_let_in_is_reported_and_nothing_else_chan
     assert cluster.new_writes() == []
 
 
-async def test_a_status_that_cannot_be_read_is_written_anew() -> None:
+async def test_an_unreadable_status_is_replaced() -> None:
     cluster = Cluster(stored(mode="Sometimes", status={"tiers": "none"}))
     await cluster.reconcile()
     assert cluster.status()["phase"] == "Blocked"
 
 
-async def test_a_deleted_pool_goes_step_by_step() -> None:
+async def test_a_deleted_pool_is_torn_down_step_by_step() -> None:
     cluster = Cluster(stored(**PLAIN))
     await cluster.settle()
     await cluster.client.delete(POOL, "team-a", "chat", "pool-uid")
@@ -209,19 +209,19 @@ def going(*finalizers: str, asked: str = NOW, **changes: Any) -> Any:
 @table(
     "policy, deleted",
     {
-        "its data stays under Retain": ("Retain", [("delete", "StorageClass")]),
-        "its data goes under Delete": ("Delete", [("delete", "PersistentVolumeClaim")]),
-        "its data stays under a policy that cannot be read": ("Perhaps", [("delete", "StorageClass")]),
+        "its data stays with Retain": ("Retain", [("delete", "StorageClass")]),
+        "its data is deleted with Delete": ("Delete", [("delete", "PersistentVolumeClaim")]),
+        "its data stays with an unknown policy": ("Perhaps", [("delete", "StorageClass")]),
     },
 )
-async def test_a_pool_whose_spec_cannot_be_read_can_still_go(policy: str, deleted: list[Any]) -> None:
+async def test_a_pool_with_an_unreadable_spec_can_be_deleted(policy: str, deleted: list[Any]) -> None:
     broken = going(FINALIZER, mode="Sometimes", deletionPolicy=policy)
     cluster = Cluster(broken, claim(pool()), live(manifest(pool(), "StorageClass")))
     await cluster.reconcile()
     assert [write for write in cluster.new_writes() if write[0] == "delete"] == deleted
 
 
-async def test_a_pool_that_is_released_too_late_says_what_stays() -> None:
+async def test_a_teardown_that_gives_up_reports_what_stays() -> None:
     asked = "2026-11-29T11:00:00Z"
     begun = {"type": "Deleting", "status": "True", "reason": "TeardownStarted", "lastTransitionTime": asked}
     late = going(FINALIZER, asked=asked, status={"conditions": [begun]}, **PLAIN)
@@ -231,26 +231,26 @@ async def test_a_pool_that_is_released_too_late_says_what_stays() -> None:
     assert cluster.client.find("Event")["reason"] == "TeardownGaveUp"
 
 
-async def test_a_pool_that_others_keep_is_released_only_once() -> None:
+async def test_the_finalizer_of_a_pool_that_others_keep_is_removed_only_once() -> None:
     cluster = Cluster(going("example.com/other", **PLAIN))
     await cluster.reconcile()
     assert cluster.new_writes() == []
 
 
-async def test_what_a_gone_pool_left_cluster_wide_is_swept() -> None:
+async def test_cluster_scoped_objects_of_a_missing_pool_are_deleted() -> None:
     cluster = Cluster(live(manifest(pool(), "StorageClass")), live(manifest(pool(), "PersistentVolumeClaim")))
     assert await cluster.reconcile() is None
     assert cluster.new_writes() == [("delete", "StorageClass")]
 
 
-async def test_nothing_is_swept_of_a_pool_that_the_store_alone_has_lost() -> None:
+async def test_nothing_is_deleted_if_the_pool_is_missing_only_in_the_store() -> None:
     cluster = Cluster(live(manifest(pool(), "StorageClass")))
     cluster.client.store(stored())
     await cluster.reconcile()
     assert cluster.new_writes() == []
 
 
-async def test_a_sweep_that_is_refused_is_tried_again() -> None:
+async def test_a_refused_deletion_of_cluster_scoped_objects_is_retried() -> None:
     cluster = Cluster(live(manifest(pool(), "StorageClass")))
     cluster.refuse(StorageClass=ApiError(500, "No", "no"))
     with pytest.raises(ApiError):

@@ -1,4 +1,4 @@
-"""LIST everything."""
+"""The resync lists everything."""
 
 import asyncio
 from typing import Any
@@ -24,7 +24,7 @@ def _parts(*objects: Any) -> tuple[MemoryClient, Store, WorkQueue[PoolKey], Resy
     return client, store, queue, Resync(client, store, queue)
 
 
-async def test_everything_is_known_afterwards_and_every_pool_is_looked_at() -> None:
+async def test_everything_is_stored_and_every_pool_is_queued() -> None:
     _, store, queue, resync = _parts(POOL, live(manifest(pool(), "Service")))
     await resync.once()
     assert store.pool(KEY) is not None
@@ -33,13 +33,13 @@ async def test_everything_is_known_afterwards_and_every_pool_is_looked_at() -> N
     assert await queue.get() == KEY
 
 
-async def test_an_owner_that_is_gone_is_looked_at_too() -> None:
+async def test_an_owner_that_no_longer_exists_is_queued_too() -> None:
     _, _, queue, resync = _parts(live(manifest(pool(), "StorageClass")))
     await resync.once()
     assert await queue.get() == KEY
 
 
-async def test_a_deletion_that_no_watch_told_is_found() -> None:
+async def test_a_deletion_that_no_watch_reported_is_found() -> None:
     client, store, _, resync = _parts(POOL)
     store.put("Service", live(manifest(pool(), "Service")))
     await resync.once()
@@ -47,7 +47,7 @@ async def test_a_deletion_that_no_watch_told_is_found() -> None:
     assert client.writes == []
 
 
-async def test_only_children_of_kvtier_are_listed_and_all_nodes() -> None:
+async def test_children_are_listed_by_label_and_nodes_without() -> None:
     client, _, _, resync = _parts(POOL)
     await resync.once()
     selectors = {kind: selector for _, kind, selector in client.reads}
@@ -55,7 +55,7 @@ async def test_only_children_of_kvtier_are_listed_and_all_nodes() -> None:
     assert selectors["Node"] == selectors["KVCachePool"] == ""
 
 
-async def test_a_cluster_without_compute_class_is_no_failure() -> None:
+async def test_a_cluster_without_compute_classes_is_accepted() -> None:
     client, store, _, resync = _parts(POOL)
     client.unserved = {"ComputeClass"}
     await resync.once()
@@ -63,7 +63,7 @@ async def test_a_cluster_without_compute_class_is_no_failure() -> None:
 
 
 @pytest.mark.parametrize("kind", ["KVCachePool", "Deployment", "Node"])
-async def test_any_other_kind_that_is_not_served_is_one(kind: str) -> None:
+async def test_any_other_kind_that_is_not_served_is_an_error(kind: str) -> None:
     client, store, _, resync = _parts(POOL)
     store.put("KVCachePool", POOL)
     client.unserved = {kind}
@@ -82,7 +82,7 @@ async def test_the_first_list_is_repeated_until_it_succeeds() -> None:
 
 
 @in_virtual_time
-async def test_later_lists_come_soon_and_then_regularly_and_go_on_after_a_failure() -> None:
+async def test_the_second_resync_comes_soon_and_later_ones_regularly_even_after_a_failure() -> None:
     client, store, _, resync = _parts(POOL)
     attempts: list[float] = []
 

@@ -31,7 +31,7 @@ class LMCache(ApiModel):
     version: Annotated[LMCacheVersion, Field(description="LMCache version in the image.")]
     cpu: Annotated[int, Field(ge=1, le=1024, description="CPU cores requested for the server.")] = 4
     memory: Annotated[
-        Quantity, Field(description="Host memory of the server, in addition to the CPU tier that it holds.")
+        Quantity, Field(description="Memory request of the server. The memory limit adds the CPU tier.")
     ] = Quantity("8Gi")
 
 

@@ -31,7 +31,7 @@ SquashId = Annotated[int, Field(ge=1, le=2_147_483_647)]
 
 
 class AccessException(ApiModel):
-    """Clients to which RootSquash does not apply: their root user stays root."""
+    """Clients to which RootSquash does not apply: their root user has root access."""
 
     name: Annotated[
         str,
@@ -49,27 +49,27 @@ class AccessException(ApiModel):
 
 
 class AccessRules(ApiModel):
-    """On which clients the root user is root on the file system."""
+    """Which clients have root access to the file system."""
 
     default_squash: Annotated[
         Literal["NoSquash", "RootSquash"],
         Field(
-            description="What root is on clients without an exception. NoSquash: root stays root. RootSquash: root is "
-            "mapped to squashUID and squashGID."
+            description="Rule for clients without an exception. NoSquash: their root user has root access. RootSquash: "
+            "their root user is mapped to squashUID and squashGID."
         ),
     ]
     squash_uid: Annotated[
         SquashId | None,
         Field(
             alias="squashUID",
-            description="User ID to which root is mapped. If omitted, the user stays root. Requires RootSquash.",
+            description="User ID to which the root user is mapped. If omitted, it stays 0. Requires RootSquash.",
         ),
     ] = None
     squash_gid: Annotated[
         SquashId | None,
         Field(
             alias="squashGID",
-            description="Group ID to which root is mapped. If omitted, the group stays root. Requires RootSquash.",
+            description="Group ID to which the root user is mapped. If omitted, it stays 0. Requires RootSquash.",
         ),
     ] = None
     exceptions: Annotated[
@@ -77,7 +77,7 @@ class AccessRules(ApiModel):
         Field(
             max_length=16,
             json_schema_extra=list_map("name"),
-            description="Clients on which root stays root. Requires RootSquash.",
+            description="Clients whose root user has root access. Requires RootSquash.",
         ),
     ] = []
 
@@ -130,7 +130,7 @@ class LustreTier(ApiModel):
         Literal[125, 250, 500, 1000] | None,
         Field(
             alias="throughputPerTiB",
-            description="Performance tier: throughput in MBps per TiB of capacity. Immutable.",
+            description="Performance tier: MBps per TiB of capacity. Required with provisioner CSI. Immutable.",
         ),
     ] = None
     dynamic_tier: Annotated[
@@ -142,14 +142,15 @@ class LustreTier(ApiModel):
     zone: Annotated[
         Zone | None,
         Field(
-            description="Zone of the instance. Engines run in the same zone, unless nodePool.zones is set. Immutable."
+            description="Zone of the instance. Engines run in the same zone, unless nodePool.zones is set. Required "
+            "with provisioner CSI and API. Immutable."
         ),
     ] = None
     network: Annotated[
         Network | None,
         Field(
             description="VPC network of the instance, projects/PROJECT/global/networks/NETWORK. It must be the network "
-            "of the GKE cluster. Immutable."
+            "of the GKE cluster. Required with provisioner CSI and API. Immutable."
         ),
     ] = None
     filesystem: Annotated[
@@ -192,7 +193,7 @@ class LustreTier(ApiModel):
     ] = None
     access_rules: Annotated[
         AccessRules | None,
-        Field(description="On which clients root is root on the file system. Requires provisioner API."),
+        Field(description="Which clients have root access to the file system. Requires provisioner API."),
     ] = None
     maintenance_window: Annotated[
         MaintenanceWindow | None,

@@ -57,7 +57,11 @@ def _capacity(tier: int | str) -> Rule:
     limit, dynamic = limits(tier), tier == DYNAMIC
     gib = "int(self.capacity.replace('Gi', ''))"
     step = f"({gib} <= {limit.threshold} ? {limit.step} : {limit.step_above})"
-    above = f"; above {limit.threshold}Gi, of {limit.step_above}Gi" if limit.threshold < limit.max else ""
+    above = (
+        f"; above {limit.threshold}Gi, a multiple of {limit.step_above}Gi"
+        if limit.threshold < limit.max
+        else ""
+    )
     mine = (
         "has(self.dynamicTier)"
         if dynamic

@@ -61,8 +61,8 @@ _NAMED_SCHEMA = {
 _MOUNT_SCHEMA = {
     **_OPEN,
     "required": ["name", "mountPath"],
-    "properties": {"name": _NAME, "mountPath": _PATH},
-    "description": "As in the Kubernetes PodSpec. `name` is the name of a volume of the Pod.",
+    "properties": {"name": {**_NAME, "description": "Name of a volume of the Pod."}, "mountPath": _PATH},
+    "description": "As in the Kubernetes PodSpec.",
 }
 Named = Annotated[dict[str, Any], AfterValidator(_named), WithJsonSchema(_NAMED_SCHEMA)]
 Mount = Annotated[dict[str, Any], AfterValidator(_mounted), WithJsonSchema(_MOUNT_SCHEMA)]

@@ -109,8 +109,8 @@ class PoolSpec(ApiModel):
             ),
         ),
         Rule(
-            message="env must not set these variables with tiers.objectStorage: another value corrupts cached blocks "
-            "or ends the engine: " + ", ".join(FIXED),
+            message=f"env must not set {' or '.join(FIXED)} with tiers.objectStorage: another value corrupts cached "
+            "blocks or ends the engine",
             cel="!has(self.tiers.objectStorage) || "
             f"self.models.all(m, !has(m.env) || m.env.all(v, !(v.name in {json.dumps(FIXED)})))",
             holds=lambda spec: spec.tiers.object_storage is None or not _set_by_user(spec, FIXED),
@@ -121,7 +121,7 @@ class PoolSpec(ApiModel):
             holds=lambda spec: spec.cluster is not None or _provisioner(spec) != "API",
         ),
         Rule(
-            message="cluster is immutable with lustre.provisioner API: the instance has its name and labels from it",
+            message="cluster is immutable with lustre.provisioner API: name and labels of the instance depend on it",
             cel="!has(self.tiers.lustre) || self.tiers.lustre.provisioner != 'API' || !has(oldSelf.tiers.lustre) || "
             "!has(self.cluster) || !has(oldSelf.cluster) || self.cluster == oldSelf.cluster",
         ),

@@ -38,8 +38,8 @@ class KeyReference(ApiModel):
 class VariableSource(ApiModel):
     """Source of the value of a variable."""
 
-    secret_key_ref: KeyReference | None = None
-    config_map_key_ref: KeyReference | None = None
+    secret_key_ref: Annotated[KeyReference | None, Field(description="Key of a Secret.")] = None
+    config_map_key_ref: Annotated[KeyReference | None, Field(description="Key of a ConfigMap.")] = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
@@ -103,13 +103,13 @@ class Resources(ApiModel):
     memory: Annotated[
         Quantity,
         Field(
-            description="Host memory of the engine. Memory request and limit are this value plus the CPU tier."
+            description="Host memory of the engine. The CPU tier is added to the memory request and limit."
         ),
     ] = Quantity("32Gi")
 
 
 class Autoscaling(ApiModel):
-    """Who sets the number of replicas instead of the pool."""
+    """Leaves the number of replicas to an autoscaler. It must not be set together with replicas."""
 
     provider: Annotated[
         Literal["External"],
@@ -167,7 +167,8 @@ class ServedModel(ApiModel):
     autoscaling: Autoscaling | None = None
     tensor_parallel_size: Annotated[int, Field(ge=1, le=64, description="GPUs per Pod.")] = 1
     max_model_len: Annotated[
-        Count | None, Field(le=100_000_000, description="Maximum context length, in tokens.")
+        Count | None,
+        Field(le=100_000_000, description="Maximum context length, in tokens. If omitted, as in vLLM."),
     ] = None
     kv_cache_dtype: Annotated[
         KVCacheDtype,

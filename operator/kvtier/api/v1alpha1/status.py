@@ -77,7 +77,7 @@ class OperationStatus(ApiModel):
         ),
     ]
     state: Annotated[str, Field(description="State: Running, Succeeded or Failed.")]
-    attempt: Annotated[int, Field(description="Number of this attempt, for this subject.")] = 1
+    attempt: Annotated[int, Field(description="Number of this attempt at the same goal.")] = 1
     request_id: Annotated[
         str,
         Field(
@@ -133,7 +133,11 @@ class PoolStatus(ApiModel):
         int | None, Field(description="Generation of the spec that this status describes.")
     ] = None
     phase: Annotated[
-        str | None, Field(description="State of the whole pool in one word. The conditions give the reasons.")
+        str | None,
+        Field(
+            description="State of the pool: Blocked, Provisioning, Starting, Ready, Degraded or Deleting. The "
+            "conditions give the reasons."
+        ),
     ] = None
     models_ready: Annotated[
         str | None, Field(description="Models with all Pods ready, of all models, such as 1/2.")
