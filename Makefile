@@ -6,7 +6,7 @@ BIN    := $(VENV)/bin
 READY  := $(VENV)/.ready
 JOBS   ?= 2
 CRD       := crds/kvtier.dev_kvcachepools.yaml
-REFERENCE := docs/api-reference.md
+REFERENCE := docs/reference/api.md
 export PYTHONPATH := operator:tests
 
 .DEFAULT_GOAL := help

@@ -24,7 +24,7 @@ TOLD_APART = {
 def test_vllm_looks_at_nothing_else(vllm: Worker) -> None:
     """At no revision, no weights, no quantization, no version, no attention kernel, no layout of memory."""
     assert set(vllm.ask("keys.directory_parameters")) == TOLD_APART, (
-        "docs/engines.md says what vLLM leaves out"
+        "docs/evidence/engines.md says what vLLM leaves out"
     )
 
 

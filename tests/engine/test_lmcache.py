@@ -88,7 +88,7 @@ def test_only_kvtiers_directories_keep_element_types_apart(stage: Stage, first: 
     foreign = stage.run(other, mixed, "foreign")
     assert {found for _, found in own.values()} == {0}
     assert {found for _, found in foreign.values()} == {FOUND}, (
-        "LMCache tells types apart now: docs/engines.md"
+        "LMCache tells types apart now: docs/evidence/engines.md"
     )
     right, wrong = ({name: tokens for name, (tokens, _) in tried.items()} for tried in (own, foreign))
     assert wrong != right

@@ -1,4 +1,4 @@
-"""The table of public bug reports in docs/testing.md names tests that exist."""
+"""The table of public bug reports in docs/evidence/testing.md names tests that exist."""
 
 import re
 from pathlib import Path
@@ -7,7 +7,8 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 NAMED = re.findall(
-    r"`((?:unit|integration|engine)/\S+\.py)::(test_\w+)`", (ROOT / "docs/testing.md").read_text("utf-8")
+    r"`((?:unit|integration|engine)/\S+\.py)::(test_\w+)`",
+    (ROOT / "docs/evidence/testing.md").read_text("utf-8"),
 )
 
 

@@ -3,7 +3,7 @@
 Facts (lmcache 0.5.6): the default way to move blocks opens the engine's GPU memory from the server, which a container
 without GPUs cannot do. In the engine-driven way the engine copies through shared memory that both containers mount. It
 takes one group of layers only, so models that mix kinds of attention are refused. What a dead, slow or hanging server
-costs is in docs/design/lmcache.md.
+costs is in docs/explanation/lmcache.md.
 """
 
 import json

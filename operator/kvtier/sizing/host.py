@@ -38,7 +38,7 @@ def pod_memory(model: ServedModel, cpu_tier: int, shm_headroom_gib: int) -> PodM
     fills. A page of /dev/shm counts for the container that touches it first. With backend LMCache two containers do:
     the engine, which pins the whole tier when it registers with the server, or else what it stores; and the server,
     what it loads from a lower tier before the engine has touched the page. Either may come to hold all of it, so both
-    limits have room for the tier, while the Pod reserves it once, with the engine. See docs/design/lmcache.md.
+    limits have room for the tier, while the Pod reserves it once, with the engine. See docs/explanation/lmcache.md.
     """
     lmcache = model.engine.lmcache
     shm = cpu_tier + shm_headroom_gib * GIB

@@ -21,7 +21,7 @@ WITHOUT_LUSTRE = {"kv_load_tiers": [{"locality": "LOCAL"}]}
 def test_requests_wait_for_a_tier_that_hangs_unless_they_need_not_ask_it(
     shared: Shared, second: Second, tmp_path: Path
 ) -> None:
-    """vLLM has no deadline for a look-up. Should it get one, docs/engines.md and the user guide have to say so."""
+    """vLLM has no deadline for a look-up. Should it get one, docs/evidence/engines.md and README.md have to say so."""
     running, server = second
     with ThreadPoolExecutor() as aside, between(running, server, tmp_path) as tier:
         tier.stop()

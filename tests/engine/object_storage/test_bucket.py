@@ -90,7 +90,7 @@ def test_telemetry_that_is_turned_off_ends_every_version(engine: Worker, bucket:
 
 
 def test_a_store_that_failed_may_go_on_with_the_bytes_of_other_blocks(engine: Worker, bucket: Bucket) -> None:
-    """docs/storage.md warns of it: NIXL calls a store failed at its first upload, and goes on with the rest."""
+    """docs/explanation/shared-tier.md warns of it: NIXL fails a store at its first upload, and continues the rest."""
     bucket.faults = {"00.bin": [403], "01.bin": [BUSY]}
     found = run(engine, bucket, "store", "reuse", "appear")
     assert (found["ended"], found["store"], found["appear"]) == (None, False, ["MISS", "HIT", "MISS"])
