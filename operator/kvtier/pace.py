@@ -1,7 +1,6 @@
-"""How often the operator looks at what no watch tells it, and how long it waits after a failure.
+"""How often the operator reads what no watch reports, and how long it waits after a failure.
 
-One value for the whole operator, given to it at start: tests run it faster. Nothing else holds a number of seconds
-after which something is looked at again.
+The operator gets one value at start; tests use shorter times. All intervals between reconciliations are defined here.
 """
 
 from dataclasses import dataclass, fields
@@ -9,13 +8,15 @@ from dataclasses import dataclass, fields
 
 @dataclass(frozen=True)
 class Pace:
-    """All in seconds.
+    """Times in seconds.
 
-    `moving`: an instance, an operation or a claim on its way is looked at again. `settled`: what is as it should be.
-    `waiting`: what lacks something that may take long. `missing`: a Secret or ConfigMap that is not there. `pods`: Pods
-    that do not start. `young`: how old something must be before its Events are read. `probe`: a write probe that runs;
-    `probe_retry`: from one that failed to the next. `first_retry`, `last_retry`: a failed operation of the Lustre API,
-    doubling. `fresh`: how long an answer of Google's APIs stands that shows nothing moving.
+    Time between two reads: `moving` of an instance, an operation or a PVC in progress; `settled` of what is in its
+    desired state; `waiting` of what needs something that may take long; `missing` of a Secret or ConfigMap that does
+    not exist; `pods` of Pods that do not start; `probe` of a running write probe.
+
+    Other times: `young` is the age from which Events of an object are read. `probe_retry` is the time from a failed
+    write probe to the next. `first_retry` and `last_retry` limit the time after a failed operation of the Lustre API,
+    which doubles. `fresh` is how long an answer of Google's APIs is used if it shows nothing in progress.
     """
 
     moving: float = 15.0
@@ -31,9 +32,9 @@ class Pace:
     fresh: float = 240.0
 
     def times(self, factor: float) -> "Pace":
-        """The same with every wait multiplied."""
+        """A copy with every time multiplied."""
         return Pace(**{one.name: getattr(self, one.name) * factor for one in fields(self)})
 
 
 DEFAULT = Pace()
-"""The pace of an operator that nobody has asked for another one."""
+"""The pace of an operator without other settings."""

@@ -17,9 +17,9 @@ from testbed.process import Component
 
 @pytest.fixture(scope="session")
 def operator(control_plane: Cluster) -> Iterator[Component]:
-    """A replica of the operator for this worker; one of all workers' replicas leads.
+    """A replica of the operator for this worker. One of the replicas of all workers leads.
 
-    Each asks its own worker's GKE API, so all of them know the same clusters.
+    Each replica uses the GKE API of its own worker, so all GKE APIs have the same clusters.
     """
     operator_process.install(control_plane.kube)
     with GKEApi() as api:
@@ -39,13 +39,13 @@ def operator(control_plane: Cluster) -> Iterator[Component]:
 
 @pytest.fixture
 def pools(kube: Kube, namespace: str) -> Pools:
-    """The pools of the test's namespace."""
+    """The pools in the namespace of the test."""
     return Pools(kube, namespace)
 
 
 @pytest.fixture
 def lustre_project(control_plane: Cluster, namespace: str) -> Iterator[LustreProject]:
-    """The Google Cloud project of the test, as the Managed Lustre API knows it; it is named like the namespace."""
+    """The Google Cloud project of the test in the Managed Lustre API. It has the name of the namespace."""
     project = control_plane.lustre_api.project(namespace)
     yield project
     project.reset()
@@ -53,14 +53,14 @@ def lustre_project(control_plane: Cluster, namespace: str) -> Iterator[LustrePro
 
 @pytest.fixture(scope="session")
 def own_cluster() -> Iterator[FaultyCluster]:
-    """A control plane of this worker's own, with fault injection; the test plays the controllers."""
+    """A separate control plane for this worker, with fault injection. The test plays the controllers."""
     with faulty_cluster() as made:
         yield made
 
 
 @pytest.fixture
 def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
-    """The worker's own cluster without an operator, and without what earlier tests have left."""
+    """The separate cluster of the worker, without an operator and without objects of earlier tests."""
     yield own_cluster
     own_cluster.drop_lease()
     own_cluster.clear()
@@ -68,14 +68,14 @@ def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
 
 @pytest.fixture(scope="module")
 def module_operator(own_cluster: FaultyCluster) -> Iterator[Component]:
-    """An operator for all tests of a module; none of them uses `faulty`, which is for operators of its own."""
+    """One operator for all tests of a module. They must not use `faulty`, which is for other operators."""
     with own_cluster.operator() as process:
         yield process
 
 
 @pytest.fixture
 def operated(own_cluster: FaultyCluster, module_operator: Component) -> Iterator[FaultyCluster]:
-    """The worker's own cluster with the module's operator."""
+    """The separate cluster of the worker, with the operator of the module."""
     yield own_cluster
     module_operator.require_alive()
     own_cluster.clear()

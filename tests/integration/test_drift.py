@@ -1,4 +1,4 @@
-"""Children that others edit: what is the pool's is put back, what is not is left alone."""
+"""Children that others edit: fields of the pool are restored, other fields are not changed."""
 
 import pytest
 
@@ -20,14 +20,14 @@ CHILDREN = {
 ALL = CHILDREN | {"job": ("batch/v1", "Job")}
 
 
-def test_an_owned_field_is_put_back(operated: FaultyCluster) -> None:
+def test_an_owned_field_is_restored(operated: FaultyCluster) -> None:
     pools = operated.ready_pool()
     pools.patch_deployment({"spec": {"replicas": 7, "template": {"spec": {"enableServiceLinks": True}}}})
     operated.until(lambda: pools.deployment_spec()["replicas"] == 1)
     operated.until(lambda: pools.deployment_spec()["template"]["spec"]["enableServiceLinks"] is False)
 
 
-def test_what_others_add_survives(operated: FaultyCluster) -> None:
+def test_additions_of_others_stay(operated: FaultyCluster) -> None:
     pools = operated.ready_pool()
     name = pools.child(*DEPLOYMENT)["metadata"]["name"]
     template = {
@@ -52,7 +52,7 @@ def test_what_others_add_survives(operated: FaultyCluster) -> None:
     }
 
 
-def test_a_field_that_is_no_longer_wanted_goes(operated: FaultyCluster) -> None:
+def test_a_field_that_is_no_longer_wanted_is_removed(operated: FaultyCluster) -> None:
     pools = operated.ready_pool(models__0__env=[{"name": "A", "value": "1"}, {"name": "B", "value": "2"}])
     model = pools.get("pool")["spec"]["models"][0]
     pools.patch("pool", {"models": [model | {"env": [{"name": "B", "value": "2"}]}]})
@@ -65,7 +65,7 @@ def test_a_field_that_is_no_longer_wanted_goes(operated: FaultyCluster) -> None:
 
 
 @pytest.mark.parametrize("kind", ALL.values(), ids=ALL)
-def test_a_deleted_child_comes_back(operated: FaultyCluster, kind: tuple[str, str]) -> None:
+def test_a_deleted_child_is_recreated(operated: FaultyCluster, kind: tuple[str, str]) -> None:
     pools = operated.ready_pool()
     old = pools.child(*kind)["metadata"]
     operated.kube.delete(*kind, old["name"], old.get("namespace"))
@@ -73,9 +73,7 @@ def test_a_deleted_child_comes_back(operated: FaultyCluster, kind: tuple[str, st
 
 
 @pytest.mark.parametrize("kind", ALL.values(), ids=ALL)
-def test_a_child_whose_labels_were_taken_away_is_found_again(
-    operated: FaultyCluster, kind: tuple[str, str]
-) -> None:
+def test_a_child_gets_its_removed_labels_back(operated: FaultyCluster, kind: tuple[str, str]) -> None:
     pools = operated.ready_pool()
     old = pools.child(*kind)["metadata"]
     labels = {
@@ -88,7 +86,7 @@ def test_a_child_whose_labels_were_taken_away_is_found_again(
 
 
 @pytest.mark.parametrize("kind", ALL.values(), ids=ALL)
-def test_a_child_labelled_as_another_pool_s_by_mistake_is_not_deleted_by_that_one(
+def test_a_child_with_the_label_of_another_pool_is_not_deleted_by_that_pool(
     operated: FaultyCluster,
     kind: tuple[str, str],
 ) -> None:
@@ -100,16 +98,16 @@ def test_a_child_labelled_as_another_pool_s_by_mistake_is_not_deleted_by_that_on
     labels = {"kvtier.dev/pool": "other"}
     operated.kube.patch(*kind, name, {"metadata": {"labels": labels}}, namespace)
 
-    def healed() -> bool:
+    def restored() -> bool:
         now = operated.kube.get(*kind, name, namespace)["metadata"]
         assert (now["uid"], now.get("deletionTimestamp")) == (old["metadata"]["uid"], None)
         return bool(now["labels"]["kvtier.dev/pool"] == "pool")
 
-    operated.until(healed)
+    operated.until(restored)
 
 
 @pytest.mark.parametrize("kind", CHILDREN.values(), ids=CHILDREN)
-def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
+def test_an_object_with_the_same_name_that_kvtier_did_not_create_is_never_changed(
     operated: FaultyCluster,
     kind: tuple[str, str],
 ) -> None:
@@ -128,7 +126,7 @@ def test_an_object_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
 
 
 def _stranger(pools: Pools, kind: tuple[str, str]) -> Object:
-    """A child of the pool as somebody else would make it."""
+    """A child of the pool as another client would create it."""
     rendered = manifests(KVCachePool.model_validate(manifest("pool", pools.namespace)))
     (child,) = (one for one in rendered if (one["apiVersion"], one["kind"]) == kind)
     metadata = {key: child["metadata"][key] for key in ("name", "namespace") if key in child["metadata"]}

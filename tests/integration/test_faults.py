@@ -1,4 +1,4 @@
-"""Requests that fail, at every single write of a pool's life: the end is the same as without."""
+"""Requests that fail, at every single write for a pool: the end state is the same as without faults."""
 
 import re
 from dataclasses import replace
@@ -10,8 +10,8 @@ from testbed.control_plane.proxy import Fault
 from testbed.fault_injection import CHILDREN, FaultyCluster
 from testbed.pools import Pools
 
-# Finalizer, class, claim, ComputeClass, status; once the claim is bound, Job, status; once the tier is proven, engine,
-# service, status, status.
+# Finalizer, StorageClass, PVC, ComputeClass, status; after the PVC is bound: Job, status; after the Job: Deployment,
+# Service, status, status.
 WRITES = range(11)
 _UID = re.compile(r"[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}")
 ONCE = {
@@ -25,7 +25,9 @@ ONCE = {
 
 
 @pytest.mark.parametrize("fault", ONCE.values(), ids=ONCE)
-def test_one_failure_at_any_write_changes_nothing_in_the_end(operated: FaultyCluster, fault: Fault) -> None:
+def test_one_failure_at_any_write_does_not_change_the_end_state(
+    operated: FaultyCluster, fault: Fault
+) -> None:
     expected = end_of(operated, operated.pools())
     for index in WRITES:
         pools = operated.pools()
@@ -36,7 +38,7 @@ def test_one_failure_at_any_write_changes_nothing_in_the_end(operated: FaultyClu
 
 
 @pytest.mark.parametrize(("status", "reason"), [(422, "Invalid"), (403, "Forbidden")])
-def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
+def test_a_child_that_is_refused_every_time_is_named_and_does_not_delay_other_pools(
     operated: FaultyCluster,
     status: int,
     reason: str,
@@ -50,7 +52,7 @@ def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
         operated.until(lambda: refused.condition("pool", "ModelsReady").get("reason") == reason)
         assert "no such luck" in refused.condition("pool", "ModelsReady")["message"]
         assert refused.condition("pool", "Ready")["status"] == "False"
-        assert len(refused.children("apps/v1", "Deployment")) == 1, "the other children are made"
+        assert len(refused.children("apps/v1", "Deployment")) == 1, "the other children are created"
         fine.create("pool")
         operated.until_ready(fine, "pool")
         operated.until(lambda: fault.hits >= 6)
@@ -61,7 +63,7 @@ def test_a_child_that_is_refused_for_good_is_named_and_holds_nobody_else_up(
 
 
 def end_of(faulty: FaultyCluster, pools: Pools, create: bool = True) -> list[Any]:
-    """All that a pool has become, without what is peculiar to its namespace."""
+    """The end state of a pool, without what depends on its namespace."""
     if create:
         pools.create("pool")
     faulty.until_ready(pools, "pool")

@@ -1,4 +1,4 @@
-"""What of the shared tier never changes: another value, none, and one that was not given are all refused."""
+"""Immutable fields of the Lustre tier: a change, a removal and an addition are all refused."""
 
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -21,7 +21,7 @@ def _lustre(**changes: Any) -> dict[str, Any]:
 
 @pytest.fixture(scope="module")
 def pools(control_plane: Cluster) -> Iterator[Pools]:
-    """A namespace for all tests here: each has its own pool, of which nothing is created."""
+    """A namespace for all tests of this file. Each test has its own pool, for which no child is created."""
     namespace = create_namespace(control_plane.kube, "immutable")
     yield Pools(control_plane.kube, namespace)
     empty_namespace(control_plane.kube, namespace)
@@ -29,7 +29,7 @@ def pools(control_plane: Cluster) -> Iterator[Pools]:
 
 @pytest.fixture
 def made(pools: Pools) -> Callable[[dict[str, Any]], str]:
-    """Makes a pool that is blocked by what it cannot see; its name."""
+    """Creates a pool that is blocked because its prerequisites are unknown. Returns its name."""
 
     def make(changes: dict[str, Any]) -> str:
         metadata = {"name": None, "generateName": "fixed-", "namespace": pools.namespace}
@@ -43,22 +43,22 @@ def made(pools: Pools) -> Callable[[dict[str, Any]], str]:
 @table(
     "before, field, value",
     {
-        "the provisioner of an instance": (api(), "provisioner", "CSI"),
-        "the provisioner of a claim": ({}, "provisioner", "API"),
+        "the provisioner API": (api(), "provisioner", "CSI"),
+        "the provisioner CSI": ({}, "provisioner", "API"),
         "the throughput": (api(), "throughputPerTiB", 500),
         "the Dynamic tier": (dynamic(), "dynamicTier", None),
         "the zone": (api(), "zone", "us-central1-b"),
         "the network": (api(), "network", "projects/other/global/networks/default"),
         "a file system name": (api(filesystem="mine"), "filesystem", "yours"),
-        "a file system name taken away": (api(filesystem="mine"), "filesystem", None),
-        "a file system name not given before": (api(), "filesystem", "mine"),
+        "a file system name that is removed": (api(filesystem="mine"), "filesystem", None),
+        "a file system name that is added": (api(), "filesystem", "mine"),
         "the existing instance": (existing(), "instance", NAME.replace("shared", "other")),
         "an address": (by_hand(), "address", "10.0.0.5"),
         "a key": (api(kmsKey=KEY), "kmsKey", f"{KEY}2"),
-        "a key taken away": (api(kmsKey=KEY), "kmsKey", None),
-        "a key not given before": (api(), "kmsKey", KEY),
-        "a placement": (api(placementPolicy=POLICY), "placementPolicy", f"{POLICY}2"),
-        "a placement not given before": (api(), "placementPolicy", POLICY),
+        "a key that is removed": (api(kmsKey=KEY), "kmsKey", None),
+        "a key that is added": (api(), "kmsKey", KEY),
+        "a placement policy": (api(placementPolicy=POLICY), "placementPolicy", f"{POLICY}2"),
+        "a placement policy that is added": (api(), "placementPolicy", POLICY),
     },
 )
 def test_is_immutable(pools: Pools, made: Any, before: dict[str, Any], field: str, value: Any) -> None:
@@ -67,16 +67,14 @@ def test_is_immutable(pools: Pools, made: Any, before: dict[str, Any], field: st
         pools.patch(name, _lustre(**{field: value}))
 
 
-def test_particulars_given_by_hand_stay_given_by_hand(pools: Pools, made: Any) -> None:
+def test_the_address_of_an_existing_instance_cannot_be_removed(pools: Pools, made: Any) -> None:
     name = made(by_hand())
     with pytest.raises(ApiError, match="address is immutable"):
         pools.patch(name, _lustre(address=None, filesystem=None, capacity=None))
 
 
 @pytest.mark.parametrize("field", CLUSTER)
-def test_the_cluster_of_an_instance_made_through_the_api_is_immutable(
-    pools: Pools, made: Any, field: str
-) -> None:
+def test_the_cluster_is_immutable_with_provisioner_api(pools: Pools, made: Any, field: str) -> None:
     name = made(api())
     with pytest.raises(ApiError, match="cluster is immutable with lustre"):
         pools.patch(name, {"cluster": {field: "other"}})
@@ -85,16 +83,16 @@ def test_the_cluster_of_an_instance_made_through_the_api_is_immutable(
 @table(
     "before, change",
     {
-        "the cluster of a claim": ({"cluster": CLUSTER}, {"cluster": {"name": "other"}}),
-        "a capacity that grows": (api(), _lustre(capacity="27000Gi")),
-        "a capacity that was wrong by hand": (by_hand(), _lustre(capacity="9000Gi")),
-        "squashing": (api(), _lustre(accessRules={"defaultSquash": "NoSquash"})),
+        "the cluster with provisioner CSI": ({"cluster": CLUSTER}, {"cluster": {"name": "other"}}),
+        "a capacity that increases": (api(), _lustre(capacity="27000Gi")),
+        "a capacity of an existing instance that decreases": (by_hand(), _lustre(capacity="9000Gi")),
+        "access rules": (api(), _lustre(accessRules={"defaultSquash": "NoSquash"})),
         "a maintenance window": (api(maintenanceWindow=WINDOW), _lustre(maintenanceWindow={"hour": 4})),
-        "a maintenance window taken away": (
+        "a maintenance window that is removed": (
             api(maintenanceWindow=WINDOW),
             _lustre(maintenanceWindow=None),
         ),
-        "where copies go": (
+        "the URI of cloudStorage": (
             joined(api(), {"tiers": {"cloudStorage": {"uri": "gs://bucket/a/"}}}),
             {"tiers": {"cloudStorage": {"uri": "gs://bucket/b/"}}},
         ),

@@ -1,4 +1,4 @@
-"""manifests/install.yaml, as a user applies it."""
+"""manifests/install.yaml, applied as a user does it."""
 
 from collections.abc import Iterator
 
@@ -14,7 +14,7 @@ DEPLOYMENT = ("apps/v1", "Deployment", "kvtier-operator", NAMESPACE)
 
 @pytest.fixture
 def installed(control_plane: Cluster) -> Iterator[Cluster]:
-    """The operator's own Deployment; its Pods are simulated, so nobody competes with the real operator."""
+    """The Deployment of the operator. Its Pods are simulated, so they do not compete with the real operator."""
     operator_process.install(control_plane.kube)
     control_plane.kubectl("apply", "--validate=strict", "-f", str(ROOT / "manifests" / "install.yaml"))
     yield control_plane
@@ -27,7 +27,7 @@ def test_two_replicas_run_in_a_namespace_that_enforces_the_restricted_profile(in
     eventually(lambda: installed.kube.get(*DEPLOYMENT)["status"].get("readyReplicas") == 2)
 
 
-def test_the_service_account_may_do_what_the_role_says_and_no_more(installed: Cluster) -> None:
+def test_the_service_account_has_only_the_permissions_of_the_role(installed: Cluster) -> None:
     user = f"system:serviceaccount:{NAMESPACE}:kvtier-operator"
 
     def may(*request: str) -> bool:

@@ -1,4 +1,4 @@
-"""The client of unit tests does what the API server does: the same calls, to a dictionary and to the real one."""
+"""The client of unit tests behaves like the API server: the same calls go to a dictionary and to the real one."""
 
 from collections.abc import AsyncIterator
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ from unit.memory import MemoryClient
 
 @dataclass
 class Server:
-    """A client, and a namespace of the test's own."""
+    """A client, and a namespace for the test."""
 
     client: KubeClient
     namespace: str
@@ -92,7 +92,7 @@ def container(name: str, *variables: str, **fields: Any) -> Any:
     return {"name": name, "image": "x", "env": [{"name": one, "value": "1"} for one in variables], **fields}
 
 
-async def test_an_apply_removes_what_its_manager_alone_has_applied_before(server: Server) -> None:
+async def test_an_apply_removes_fields_that_only_its_manager_applied_before(server: Server) -> None:
     both = server.config_map(data={"a": "1", "b": "2"}, labels={"x": "y"})
     await server.client.apply(CONFIG_MAP, both)
     applied = await server.client.apply(CONFIG_MAP, server.config_map(data={"a": "1"}))
@@ -118,7 +118,7 @@ async def test_items_of_lists_are_merged_by_their_names(server: Server) -> None:
     assert environment(await server.get(DEPLOYMENT)) == {"engine": ["A", "C"]}
 
 
-async def test_an_apply_that_changes_nothing_makes_no_version(server: Server) -> None:
+async def test_an_apply_that_changes_nothing_keeps_the_version(server: Server) -> None:
     resources = {"requests": {"cpu": "1000m", "memory": "1Gi"}}
     manifest = server.deployment(container("engine", resources=resources))
     first = await server.client.apply(DEPLOYMENT, manifest)
@@ -139,7 +139,9 @@ async def test_an_apply_to_another_object_or_version_is_a_conflict(server: Serve
     assert await refusal(server.client.apply(CONFIG_MAP, changed)) == (409, "Conflict")
 
 
-async def test_a_lock_is_made_once_and_replaced_only_as_it_was_read(server: Server) -> None:
+async def test_a_lock_is_created_once_and_replaced_only_with_the_version_that_was_read(
+    server: Server,
+) -> None:
     made = await server.client.create(LEASE, server.lease())
     assert await refusal(server.client.create(LEASE, server.lease())) == (409, "AlreadyExists")
     renewed = {**server.lease(resourceVersion=version(made)), "spec": {"holderIdentity": "b"}}
@@ -148,7 +150,7 @@ async def test_a_lock_is_made_once_and_replaced_only_as_it_was_read(server: Serv
     assert (await server.get(LEASE))["spec"] == {"holderIdentity": "b"}
 
 
-async def test_the_status_is_written_alone(server: Server) -> None:
+async def test_the_status_is_written_separately(server: Server) -> None:
     assert (await refusal(server.client.patch_status(POOL, server.status({"phase": "Ready"}))))[0] == 404
     made = await server.client.apply(POOL, {**server.pool(), "status": {"phase": "Ready"}})
     assert "status" not in made
@@ -175,7 +177,7 @@ async def test_a_list_that_becomes_empty_is_left_out_and_one_that_was_empty_stay
         assert written["status"] == {"phase": "Ready", **kept}
 
 
-async def test_a_finalizer_keeps_an_object_until_it_is_taken_away(server: Server) -> None:
+async def test_a_finalizer_keeps_an_object_until_it_is_removed(server: Server) -> None:
     made = await server.client.apply(CONFIG_MAP, server.config_map(finalizers=["kvtier.dev/teardown"]))
     await server.client.delete(CONFIG_MAP, server.namespace, "one", "3f0c1a52-0000-4000-8000-000000000001")
     assert "deletionTimestamp" not in (await server.get(CONFIG_MAP))["metadata"]
@@ -186,7 +188,7 @@ async def test_a_finalizer_keeps_an_object_until_it_is_taken_away(server: Server
     await server.client.delete(CONFIG_MAP, server.namespace, "one", made["metadata"]["uid"])
 
 
-async def test_a_list_has_what_namespace_labels_and_fields_select(server: Server) -> None:
+async def test_a_list_has_the_objects_that_namespace_labels_and_fields_select(server: Server) -> None:
     for name, labels in {"one": {"a": "1"}, "two": {"a": "1", "b": "2"}, "three": {}}.items():
         await server.client.apply(CONFIG_MAP, server.config_map(name, {"k": "v"}, labels=labels))
     assert set(await server.names(CONFIG_MAP)) >= {"one", "two", "three"}

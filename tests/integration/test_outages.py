@@ -1,4 +1,4 @@
-"""An API server that is away, silent or not set up yet: everything is healed without a restart of the operator."""
+"""An API server that is down, silent or not set up yet: the operator recovers without a restart."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -30,7 +30,7 @@ def test_children_deleted_during_an_outage_come_back_after_it(faulty: FaultyClus
         assert process.pid == pid
 
 
-def test_an_api_server_that_restarts_is_waited_for(faulty: FaultyCluster) -> None:
+def test_the_operator_continues_after_a_restart_of_the_api_server(faulty: FaultyCluster) -> None:
     before, after = faulty.pools(), faulty.pools()
     with faulty.operator() as process:
         before.create("pool")
@@ -40,7 +40,7 @@ def test_an_api_server_that_restarts_is_waited_for(faulty: FaultyCluster) -> Non
         faulty.until(lambda: operator_process.revive(process) and _ready(after), "the new pool is ready")
 
 
-def test_an_edit_that_no_watch_tells_is_found_by_the_resync(faulty: FaultyCluster) -> None:
+def test_the_resync_finds_an_edit_that_no_watch_reported(faulty: FaultyCluster) -> None:
     pools = faulty.pools()
     with faulty.operator("--resync-seconds", "1"):
         pools.create("pool")
@@ -50,7 +50,7 @@ def test_an_edit_that_no_watch_tells_is_found_by_the_resync(faulty: FaultyCluste
             faulty.until(lambda: _models(pools) == {"other"})
 
 
-def test_a_deletion_that_no_watch_tells_is_found_by_the_resync(faulty: FaultyCluster) -> None:
+def test_the_resync_finds_a_deletion_that_no_watch_reported(faulty: FaultyCluster) -> None:
     pools = faulty.pools()
     with faulty.operator("--resync-seconds", "1"):
         pools.create("pool")
@@ -74,14 +74,14 @@ def test_watches_that_break_are_opened_again(faulty: FaultyCluster) -> None:
 
 @pytest.fixture
 def without_crd(faulty: FaultyCluster) -> Iterator[FaultyCluster]:
-    """A cluster that does not serve KVCachePool; it does after the test."""
+    """A cluster without the CRD of KVCachePool. The CRD is installed again after the test."""
     faulty.kube.delete(*CRD)
     faulty.kube.wait_gone(*CRD)
     yield faulty
     operator_process.install_crd(faulty.kube)
 
 
-def test_a_missing_crd_is_asked_for_and_waited_for(without_crd: FaultyCluster) -> None:
+def test_a_missing_crd_is_reported_in_the_log_and_waited_for(without_crd: FaultyCluster) -> None:
     with without_crd.operator() as process:
         operator_process.await_log(process, "kvtier crd | kubectl apply")
         operator_process.install_crd(without_crd.kube)
@@ -90,7 +90,7 @@ def test_a_missing_crd_is_asked_for_and_waited_for(without_crd: FaultyCluster) -
         without_crd.until_ready(pools, "pool")
 
 
-def test_a_missing_permission_is_said_in_the_log_and_waited_for(faulty: FaultyCluster) -> None:
+def test_a_missing_permission_is_reported_in_the_log_and_waited_for(faulty: FaultyCluster) -> None:
     message = 'nodes is forbidden: cannot list resource "nodes"'
     fault = Fault("answer", "GET", path="/nodes.limit", times=None, status=403, message=message)
     pools = faulty.pools()
@@ -104,7 +104,7 @@ def test_a_missing_permission_is_said_in_the_log_and_waited_for(faulty: FaultyCl
 
 @contextmanager
 def _silent(faulty: FaultyCluster, resource: str) -> Iterator[None]:
-    """The watch of a resource is open, and tells nothing."""
+    """The watch of a resource is open, but reports nothing."""
     path = f"{resource}.*watch=true"
     faulty.proxy.await_watches(path)
     with faulty.proxy.injecting(Fault("withhold", "GET", path=path, times=None)):
@@ -112,7 +112,7 @@ def _silent(faulty: FaultyCluster, resource: str) -> Iterator[None]:
 
 
 def _uids(pools: Pools) -> set[str]:
-    """Of the children that these tests delete."""
+    """The uids of the children that these tests delete."""
     found = [*pools.children(*SERVICE), *pools.children(*CLASS)]
     return {child["metadata"]["uid"] for child in found}
 

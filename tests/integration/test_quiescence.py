@@ -1,4 +1,4 @@
-"""Nothing is written when nothing changes, and nothing is asked for that RBAC does not grant."""
+"""Without changes there are no writes, and no request needs a permission that RBAC does not grant."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +18,11 @@ from testbed.waiting import eventually
 
 CLAIM = ("v1", "PersistentVolumeClaim")
 RESYNCS = 2
-# Used when a pool was released by force: test_replicas.
+# Used after the finalizer of a pool was removed by force: test_replicas.
 SWEEP = ("kvcachepools", "get")
-# kvtier's own volumes, of instances that the driver did not make, go with their pool: test_lustre_teardown.
+# PersistentVolumes that kvtier created are deleted with their pool: test_lustre_teardown.
 OWN_VOLUMES = ("persistentvolumes", "delete")
-# A server-side apply that creates is logged as patch, a watch only when it ends.
+# The audit log shows a server-side apply that creates as patch, and a watch only when it ends.
 UNSEEN = ("create", "watch")
 
 
@@ -40,12 +40,12 @@ ODD: Object = {
         }
     ],
 }
-"""Additions to Pods that the API server keeps in other words, or not at all."""
+"""Additions to Pods that the API server stores in another form, or drops."""
 
 
 @pytest.fixture
 def samples(faulty: FaultyCluster) -> Iterator[Pools]:
-    """All samples, applied as they are."""
+    """All samples, applied unchanged."""
     create_instances(faulty.plane.lustre_api)
     pools = faulty.pools()
     create_dependencies(faulty.kube, pools.namespace)
@@ -69,7 +69,7 @@ def test_steady_state_and_restarts_write_nothing(faulty: FaultyCluster, samples:
         assert faulty.plane.audit.writes(mark, USER) == []
 
 
-def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again(
+def test_values_that_the_api_server_stores_in_another_form_are_not_written_repeatedly(
     faulty: FaultyCluster,
 ) -> None:
     pools = faulty.pools()
@@ -81,7 +81,7 @@ def test_what_the_api_server_keeps_in_other_words_is_not_written_again_and_again
             assert pools.child("apps/v1", "Deployment")["metadata"]["generation"] == 1
 
 
-def test_every_permission_is_used_and_no_other_is_asked_for(faulty: FaultyCluster, samples: Pools) -> None:
+def test_every_permission_is_used_and_no_request_is_forbidden(faulty: FaultyCluster, samples: Pools) -> None:
     mark = faulty.plane.audit.mark()
     with faulty.operator("--resync-seconds", "1") as process:
         for path in SAMPLES:
@@ -95,17 +95,17 @@ def test_every_permission_is_used_and_no_other_is_asked_for(faulty: FaultyCluste
 
 
 def _live_through_everything(faulty: FaultyCluster, mark: int) -> None:
-    """A pool lacks a Secret, is edited, loses its claim, its tier and its life."""
+    """A pool lacks a Secret, is edited, loses its PVC and its Lustre tier, and is deleted."""
     pools = faulty.pools()
     pools.create("pool", models__0__tokenSecretRef={"name": "absent"})
-    eventually(lambda: _lists(faulty, "events", mark), 30.0, "Events of the claim are read while it waits")
+    eventually(lambda: _lists(faulty, "events", mark), 30.0, "Events of the PVC are read while it waits")
     faulty.until(lambda: pools.condition("pool", "CredentialsPresent").get("status") == "False")
     models = [{"name": "chat", "model": "example/model"}]
     pools.patch("pool", {"models": models, "deletionPolicy": "Delete"})
     faulty.until_ready(pools, "pool")
     claim = pools.child(*CLAIM)["metadata"]
     faulty.kube.delete(*CLAIM, claim["name"], pools.namespace)
-    eventually(lambda: _lists(faulty, "pods", mark), 30.0, "who keeps a deleted claim is read")
+    eventually(lambda: _lists(faulty, "pods", mark), 30.0, "Pods that keep a deleted PVC are read")
     faulty.until(lambda: [c["metadata"]["uid"] for c in pools.children(*CLAIM)] not in ([], [claim["uid"]]))
     faulty.until_ready(pools, "pool")
     pools.patch("pool", {"tiers": {"lustre": None}})
@@ -115,7 +115,7 @@ def _live_through_everything(faulty: FaultyCluster, mark: int) -> None:
 
 
 def _await_quiet(faulty: FaultyCluster, process: Component) -> int:
-    """Wait for rounds of looking at everything in which nothing is written; where they begin in the audit log."""
+    """Wait for resyncs without writes. Return the position in the audit log where they start."""
     _await_resyncs(process)
     mark = faulty.plane.audit.mark()
     _await_resyncs(process)

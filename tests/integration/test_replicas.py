@@ -1,4 +1,4 @@
-"""Operators that follow each other: two replicas, one that is killed, and what one finds that starts late."""
+"""Several operators: two replicas, one that is killed, and one that starts after changes."""
 
 import re
 from contextlib import ExitStack
@@ -19,11 +19,13 @@ def _leads(process: Component) -> bool:
     return "Leading as" in operator_process.logged(process)
 
 
-def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(faulty: FaultyCluster) -> None:
+def test_one_of_two_replicas_leads_and_the_other_takes_over_at_once_when_it_stops(
+    faulty: FaultyCluster,
+) -> None:
     with faulty.operator() as first:
         operator_process.await_log(first, "Leading as")
         with faulty.operator() as second:
-            # It asks for the Lease every 2 s, so it has been refused by the time it watches.
+            # It tries to take the Lease every 2 s, so an attempt has failed before it watches.
             pools = faulty.pools()
             pools.create("before")
             faulty.until_ready(pools, "before")
@@ -33,10 +35,10 @@ def test_one_of_two_replicas_leads_and_a_stopped_leader_is_followed_at_once(faul
             assert "The Lease could not be renewed" not in operator_process.logged(first)
             pools.create("after")
             faulty.until_ready(pools, "after")
-    assert faulty.lease()["holderIdentity"] == "", "the last one gives the Lease back too"
+    assert faulty.lease()["holderIdentity"] == "", "the last one releases the Lease too"
 
 
-def test_a_killed_leader_is_followed_when_its_lease_runs_out(faulty: FaultyCluster) -> None:
+def test_another_replica_leads_when_the_lease_of_a_killed_leader_expires(faulty: FaultyCluster) -> None:
     with faulty.operator() as first:
         operator_process.await_log(first, "Leading as")
         with faulty.operator() as second:
@@ -50,7 +52,7 @@ def test_a_killed_leader_is_followed_when_its_lease_runs_out(faulty: FaultyClust
             faulty.until_ready(pools, "pool")
 
 
-def test_a_crash_at_any_write_changes_nothing_in_the_end(faulty: FaultyCluster) -> None:
+def test_a_crash_at_any_write_does_not_change_the_end_state(faulty: FaultyCluster) -> None:
     with ExitStack() as running:
         process = running.enter_context(faulty.operator())
         expected = end_of(faulty, faulty.pools())
@@ -66,7 +68,7 @@ def test_a_crash_at_any_write_changes_nothing_in_the_end(faulty: FaultyCluster) 
             assert end_of(faulty, pools, create=False) == expected
 
 
-def test_a_leader_whose_lease_is_taken_ends_itself(faulty: FaultyCluster) -> None:
+def test_a_leader_whose_lease_is_taken_ends(faulty: FaultyCluster) -> None:
     with faulty.operator() as process:
         operator_process.await_log(process, "Leading as")
         faulty.steal_lease("somebody-else")
@@ -89,7 +91,7 @@ def test_a_leader_whose_renewal_hangs_stops_before_another_leads(faulty: FaultyC
             assert [one for one in faulty.proxy.requests[since:] if re.match(WRITES, one)] == []
 
 
-def test_a_replica_that_saw_the_children_of_a_long_name_before_their_pool_sweeps_nothing(
+def test_a_replica_that_sees_children_of_a_pool_with_a_long_name_before_the_pool_deletes_nothing(
     faulty: FaultyCluster,
 ) -> None:
     pools, name = faulty.pools(), "long-" + "x" * 80
@@ -112,11 +114,13 @@ def test_a_replica_that_saw_the_children_of_a_long_name_before_their_pool_sweeps
 
 
 def _watches(faulty: FaultyCluster, since: int) -> int:
-    """How many kinds of children have been watched from a request on."""
+    """How many kinds of children are watched since a request."""
     return len({one for one in faulty.proxy.requests[since:] if "watch=true" in one and "managed-by" in one})
 
 
-def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(faulty: FaultyCluster) -> None:
+def test_a_pool_that_is_deleted_without_an_operator_is_torn_down_by_the_next_one(
+    faulty: FaultyCluster,
+) -> None:
     pools = faulty.pools()
     with faulty.operator():
         pools.create("pool")
@@ -131,7 +135,9 @@ def test_a_pool_deleted_while_no_operator_runs_is_torn_down_by_the_next(faulty: 
     assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "Retain"
 
 
-def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(faulty: FaultyCluster) -> None:
+def test_cluster_scoped_objects_are_deleted_after_a_finalizer_was_removed_by_force(
+    faulty: FaultyCluster,
+) -> None:
     pools = faulty.pools()
     with faulty.operator():
         pools.create("pool")
@@ -141,4 +147,4 @@ def test_what_a_pool_released_by_force_left_cluster_wide_is_swept_up(faulty: Fau
     with faulty.operator("--resync-seconds", "1"):
         faulty.until(lambda: not pools.children("storage.k8s.io/v1", "StorageClass"))
         faulty.until(lambda: not pools.children("cloud.google.com/v1", "ComputeClass"))
-    assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "data is never swept up"
+    assert len(pools.children("v1", "PersistentVolumeClaim")) == 1, "data stays"

@@ -1,4 +1,4 @@
-"""What rolls the engines' Pods, and what does not: their template is what counts."""
+"""Which changes roll the engines out: only those of their Pod template."""
 
 from pathlib import Path
 from typing import Any
@@ -19,10 +19,8 @@ DEPLOYMENT = ("apps/v1", "Deployment")
 
 
 @pytest.mark.parametrize("path", SAMPLES, ids=lambda path: path.stem)
-def test_what_the_api_server_makes_of_a_pool_renders_to_what_the_file_does(
-    own_cluster: FaultyCluster, path: Path
-) -> None:
-    """Defaults that the API server fills in are those of `kvtier render`."""
+def test_a_pool_from_the_api_server_renders_like_its_file(own_cluster: FaultyCluster, path: Path) -> None:
+    """The API server sets the same defaults as `kvtier render`."""
     (pool,) = load(path.read_text(), "default")
     written: Any = yaml.safe_load(path.read_text())
     written["metadata"]["namespace"] = "default"
@@ -50,7 +48,7 @@ def _ready(faulty: FaultyCluster) -> Pools:
     return pools
 
 
-def test_a_change_that_engines_do_not_see_rolls_nothing(faulty: FaultyCluster) -> None:
+def test_a_change_outside_the_pod_template_starts_no_rollout(faulty: FaultyCluster) -> None:
     with faulty.operator():
         pools = _ready(faulty)
         before = _template(pools)
@@ -69,7 +67,7 @@ def test_a_change_that_engines_do_not_see_rolls_nothing(faulty: FaultyCluster) -
         assert pools.child(*DEPLOYMENT)["spec"]["replicas"] == 3
 
 
-def test_a_change_of_the_cache_s_type_rolls_once(faulty: FaultyCluster) -> None:
+def test_a_change_of_the_kv_cache_dtype_starts_one_rollout(faulty: FaultyCluster) -> None:
     with faulty.operator("--resync-seconds", "1"):
         pools = _ready(faulty)
         generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
@@ -92,8 +90,8 @@ def test_a_restart_of_the_operator_changes_no_deployment(faulty: FaultyCluster) 
 
 
 @pytest.mark.usefixtures("operator")
-def test_the_same_file_applied_once_more_changes_no_deployment(control_plane: Cluster, pools: Pools) -> None:
-    """By kubectl in both of its ways: each leaves another trace in the pool, and none in its children."""
+def test_applying_the_same_file_again_changes_no_deployment(control_plane: Cluster, pools: Pools) -> None:
+    """With client-side and server-side kubectl apply: both change the metadata of the pool, but not its children."""
     text = yaml.safe_dump(manifest("pool", pools.namespace, tiers__lustre=None))
     apply = ("apply", "-n", pools.namespace, "--validate=strict", "-f", "-")
     control_plane.kubectl(*apply, input=text)

@@ -1,4 +1,4 @@
-"""The status keeps what kvtier writes of it, item by item, through the real API server."""
+"""The real API server stores every field and item of the status that kvtier writes."""
 
 from typing import Any
 
@@ -72,7 +72,7 @@ FULL = PoolStatus(
 
 
 async def _written(cluster: Cluster, pools: Pools, status: PoolStatus) -> dict[str, Any]:
-    """The status as the API server has it after kvtier's own client wrote it."""
+    """The status that the API server returns after kvtier's client wrote it."""
     api = await connect(str(cluster.kubeconfig), None)
     document = status.model_dump(by_alias=True, exclude_none=True)
     identity = {"apiVersion": POOL.api_version, "kind": POOL.kind}
@@ -82,12 +82,12 @@ async def _written(cluster: Cluster, pools: Pools, status: PoolStatus) -> dict[s
     finally:
         await api.close()
     found: dict[str, Any] = pools.get("chat")["status"]
-    assert PoolStatus.model_validate(found) == status, "else every look would write anew"
+    assert PoolStatus.model_validate(found) == status, "otherwise every reconciliation would write it again"
     return found
 
 
 @pytest.mark.parametrize("left", [[IMPORT], [CREATE], []], ids=["the later", "the earlier", "none"])
-async def test_a_status_is_kept_whole_and_operations_come_and_go(
+async def test_a_status_is_stored_completely_and_operations_are_added_and_removed(
     faulty: FaultyCluster, left: list[OperationStatus]
 ) -> None:
     control_plane, pools = faulty.plane, faulty.pools()  # no operator writes there
@@ -100,7 +100,7 @@ async def test_a_status_is_kept_whole_and_operations_come_and_go(
         await _written(control_plane, pools, FULL.model_copy(update={"operations": operations}))
 
 
-async def test_a_status_shrinks_to_nothing(faulty: FaultyCluster) -> None:
+async def test_a_status_can_become_empty(faulty: FaultyCluster) -> None:
     control_plane, pools = faulty.plane, faulty.pools()
     pools.create("chat", strict=True, cluster={"project": "none", "location": "none", "name": "none"})
     await _written(control_plane, pools, FULL)

@@ -1,4 +1,4 @@
-"""What the API server refuses at update: what cannot change, and what would lose data."""
+"""What the API server refuses at update: changes of immutable fields, and a smaller capacity."""
 
 from collections.abc import Iterator
 from typing import Any
@@ -15,7 +15,7 @@ LUSTRE_CHANGES = {
     "the throughput tier": {"throughputPerTiB": 500, "capacity": "18000Gi"},
     "the network": {"network": "projects/other/global/networks/default"},
     "the zone": {"zone": "us-central1-b"},
-    "a file system name that was not given before": {"filesystem": "other"},
+    "a file system name that is added": {"filesystem": "other"},
 }
 
 
@@ -24,13 +24,13 @@ pytestmark = pytest.mark.usefixtures("operator")
 
 @pytest.fixture
 def pool(pools: Pools) -> str:
-    """A pool with a Lustre instance of 18000Gi, known to its status."""
+    """A pool with a Lustre instance of 18000Gi in its status."""
     return _provisioned(pools)
 
 
 @pytest.fixture(scope="module")
 def unchanged(control_plane: Cluster, operator: Component) -> Iterator[Pools]:
-    """A namespace with such a pool, for tests in which the API server refuses every change of it."""
+    """A namespace with such a pool, for tests in which the API server refuses every change."""
     namespace = create_namespace(control_plane.kube, "unchanged")
     pools = Pools(control_plane.kube, namespace)
     _provisioned(pools)
@@ -62,14 +62,14 @@ def test_the_shared_tier_cannot_shrink_below_what_is_provisioned(unchanged: Pool
         unchanged.patch("stable", {"tiers": {"lustre": {"capacity": "9000Gi"}}})
 
 
-def test_a_growth_that_has_not_happened_can_be_taken_back(pools: Pools, pool: str) -> None:
+def test_an_increase_of_the_capacity_can_be_cancelled_before_the_resize(pools: Pools, pool: str) -> None:
     pools.patch(pool, {"tiers": {"lustre": {"capacity": "36000Gi"}}})
     pools.patch(pool, {"tiers": {"lustre": {"capacity": "27000Gi"}}})
     pools.patch(pool, {"tiers": {"lustre": {"capacity": "18000Gi"}}})
 
 
 def test_a_capacity_that_was_refused_stands_in_no_way_of_other_edits(pools: Pools, pool: str) -> None:
-    # The claim is grown by hand: the spec is now below what is provisioned, and stays so.
+    # The PVC is resized manually: the capacity in the spec is now less than the provisioned capacity, and stays so.
     claim = pools.child("v1", "PersistentVolumeClaim")["metadata"]["name"]
     request = {"spec": {"resources": {"requests": {"storage": "36000Gi"}}}}
     pools.kube.patch("v1", "PersistentVolumeClaim", claim, request, pools.namespace)
@@ -92,13 +92,13 @@ def test_a_capacity_that_was_refused_stands_in_no_way_of_other_edits(pools: Pool
     ],
     ids=str,
 )
-def test_what_is_no_valid_pool_is_no_valid_update(unchanged: Pools, change: Object) -> None:
+def test_an_update_to_an_invalid_pool_is_refused(unchanged: Pools, change: Object) -> None:
     with pytest.raises(ApiError) as refusal:
         unchanged.patch("stable", change)
     assert refusal.value.code == 422
 
 
-def test_a_status_without_meaning_is_refused(unchanged: Pools) -> None:
+def test_an_invalid_status_is_refused(unchanged: Pools) -> None:
     status: dict[str, Any] = {"status": {"conditions": [{"type": "Ready", "status": "Maybe", "reason": "X"}]}}
     with pytest.raises(ApiError, match="status"):
         unchanged.kube.patch(*API, "stable", status, unchanged.namespace, subresource="status")
@@ -109,4 +109,4 @@ def _wait_provisioned(pools: Pools, capacity: str) -> None:
         tiers = pools.get("stable").get("status", {}).get("tiers", [])
         return any(tier["name"] == "lustre" and tier.get("capacity") == capacity for tier in tiers)
 
-    eventually(known, 30.0, f"the status knows {capacity}")
+    eventually(known, 30.0, f"the status shows {capacity}")

@@ -1,4 +1,4 @@
-"""What users add to the engines' Pods: it arrives as written, goes when it is taken away, and rolls them once."""
+"""Additions of users to the engine Pods: added as written, removed with the field, with one rollout each."""
 
 from functools import partial
 from typing import Any
@@ -32,7 +32,7 @@ def _spec(pools: Pools) -> Any:
 
 
 def _served(pools: Pools, **changes: Any) -> None:
-    """Edit the pool's only model; None takes a field away."""
+    """Edit the only model of the pool. None removes a field."""
     model = pools.get("pool")["spec"]["models"][0] | changes
     pools.patch("pool", {"models": [{key: value for key, value in model.items() if value is not None}]})
 
@@ -42,7 +42,7 @@ def _generation(pools: Pools) -> int:
 
 
 def _contains(live: Any, written: Any) -> bool:
-    """Whether all that was written stands there; maps and lists may have more, in front of it."""
+    """Whether `live` contains all of `written`. Maps may have more fields, and lists more items before."""
     if isinstance(written, dict):
         return all(key in live and _contains(live[key], value) for key, value in written.items())
     if isinstance(written, list):
@@ -50,7 +50,7 @@ def _contains(live: Any, written: Any) -> bool:
     return bool(live == written)
 
 
-def test_additions_arrive_and_go_with_one_rollout_each(operated: FaultyCluster) -> None:
+def test_additions_are_added_and_removed_with_one_rollout_each(operated: FaultyCluster) -> None:
     pools = operated.pools()
     pools.create("pool")
     operated.until_ready(pools, "pool")
@@ -73,21 +73,24 @@ def test_additions_arrive_and_go_with_one_rollout_each(operated: FaultyCluster) 
 REFUSED: dict[str, tuple[Object, str]] = {
     "a field that no Pod has": ({"containers": [{"name": "logs", "image": "x", "imagge": "y"}]}, ".imagge"),
     "a container without an image": ({"containers": [{"name": "logs"}]}, "image: Required value"),
-    "a value of another kind": ({"containers": [{"name": "logs", "image": "x", "args": "text"}]}, ".args"),
-    "a mount of no volume": ({"volumeMounts": [{"name": "gone", "mountPath": "/a"}]}, 'Not found: "gone"'),
-    "a name for two containers": (
+    "a value of the wrong type": ({"containers": [{"name": "logs", "image": "x", "args": "text"}]}, ".args"),
+    "a mount without a volume": (
+        {"volumeMounts": [{"name": "gone", "mountPath": "/a"}]},
+        'Not found: "gone"',
+    ),
+    "two containers with one name": (
         {"containers": [{"name": "a", "image": "x"}], "initContainers": [{"name": "a", "image": "x"}]},
         'Duplicate value: "a"',
     ),
-    "a toleration that is none": ({"tolerations": [{"operator": "Maybe"}]}, "operator"),
-    "a size that is none": (
+    "an invalid toleration": ({"tolerations": [{"operator": "Maybe"}]}, "operator"),
+    "an invalid quantity": (
         {"containers": [{"name": "a", "image": "x", "resources": {"limits": {"cpu": "many"}}}]},
         "quantit",
     ),
 }
 
 
-def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_are(
+def test_additions_that_the_api_server_refuses_are_reported_and_do_not_change_engines(
     operated: FaultyCluster,
 ) -> None:
     homes = {case: operated.pools() for case in REFUSED}
@@ -99,7 +102,7 @@ def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_a
     for case, pools in homes.items():
         _served(pools, podTemplate=REFUSED[case][0])
     for case, pools in homes.items():
-        operated.until(partial(_tells, pools, REFUSED[case][1]), f"{case} is told of")
+        operated.until(partial(_reports, pools, REFUSED[case][1]), f"{case} is reported")
     assert {case: pools.child(*DEPLOYMENT)["spec"] for case, pools in homes.items()} == before
     for pools in homes.values():
         _served(pools, podTemplate=None)
@@ -107,10 +110,10 @@ def test_what_the_api_server_refuses_of_them_is_told_and_keeps_engines_as_they_a
         operated.until_ready(pools, "pool")
 
 
-def _tells(pools: Pools, words: str) -> bool:
-    told = pools.condition("pool", "ModelsReady")
-    refused = told.get("status") == "False" and told["message"].startswith("Deployment ")
-    return refused and words in told["message"]
+def _reports(pools: Pools, words: str) -> bool:
+    condition = pools.condition("pool", "ModelsReady")
+    refused = condition.get("status") == "False" and condition["message"].startswith("Deployment ")
+    return refused and words in condition["message"]
 
 
 def test_variables_from_secrets_are_passed_on_as_references(operated: FaultyCluster) -> None:

@@ -164,5 +164,5 @@ def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]
 
 
 def _with_shared_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose keys are the same strings in every document: stored objects take a quarter less memory."""
+    """A dictionary whose keys are shared by all documents, so that stored objects take a quarter less memory."""
     return {sys.intern(key): value for key, value in pairs}
