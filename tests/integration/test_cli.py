@@ -16,7 +16,7 @@ SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"
 
 
 def kvtier(*arguments: str, text: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run the command; its output is as wide as a usual terminal."""
+    """Run the command in a terminal of 120 columns."""
     env = {"PATH": os.defpath, "COLUMNS": "120", "PYTHONPATH": os.pathsep.join(sys.path)} | environment
     command = [sys.executable, "-m", "kvtier", *arguments]
     return subprocess.run(
@@ -25,15 +25,17 @@ def kvtier(*arguments: str, text: str | None = None, **environment: str) -> subp
 
 
 @pytest.mark.parametrize("command", ["", "run", "check", "render", "crd", "lustre", "lustre sizes"])
-def test_help_needs_no_manual(command: str) -> None:
+def test_help_has_examples_and_fits_the_terminal(command: str) -> None:
     done = kvtier(*command.split(), "--help")
     assert done.returncode == 0
-    assert done.stdout.startswith("Usage:")
-    for line in done.stdout.splitlines():
-        assert len(line) <= 100
+    assert done.stdout.startswith("Usage: kvtier")
+    assert "Examples:" in done.stdout
+    for columns in ("80", "120"):
+        lines = kvtier(*command.split(), "--help", COLUMNS=columns).stdout.splitlines()
+        assert [line for line in lines if len(line) > min(100, int(columns))] == []
 
 
-def test_crd_prints_what_the_repository_holds() -> None:
+def test_crd_prints_the_file_in_the_repository() -> None:
     stored = Path(__file__).parents[2] / "crds" / "kvtier.dev_kvcachepools.yaml"
     assert kvtier("crd").stdout == stored.read_text()
 
@@ -55,7 +57,7 @@ def test_render_prints_manifests_that_the_api_server_accepts(control_plane: Clus
     control_plane.kubectl(*apply, input=done.stdout)
 
 
-def test_render_names_what_only_the_lustre_api_can_tell(control_plane: Cluster, namespace: str) -> None:
+def test_render_names_the_objects_that_need_the_lustre_api(control_plane: Cluster, namespace: str) -> None:
     done = kvtier("render", "-n", namespace, "-f", str(SAMPLES / "dynamic-tier.yaml"))
     assert done.returncode == 0
     assert "dynamic-tier: kvtier asks the Lustre API for instance projects/my-project/" in done.stderr
@@ -64,7 +66,7 @@ def test_render_names_what_only_the_lustre_api_can_tell(control_plane: Cluster, 
     control_plane.kubectl(*apply, input=done.stdout)
 
 
-def test_lustre_sizes_answers_without_a_cluster() -> None:
+def test_lustre_sizes_needs_no_cluster() -> None:
     done = kvtier("lustre", "sizes", "--tier", "1000", "--near", "10000Gi", KUBECONFIG="/nonexistent")
     assert (done.returncode, done.stderr) == (0, "")
     assert "the nearest are 9000Gi and 18000Gi" in done.stdout
@@ -83,14 +85,14 @@ def test_check_shows_every_prerequisite_and_passes_with_unknown(control_plane: C
         "NetworkMatched",
         "Unknown",
         "spec.cluster",
-        "0 do not",
+        "0 failed",
     ):
         assert word in done.stdout
     strict = kvtier("check", "-f", path, "--kubeconfig", str(control_plane.kubeconfig), "--strict")
     assert strict.returncode == 1
 
 
-def test_check_fails_where_a_prerequisite_does_not_hold(control_plane: Cluster) -> None:
+def test_check_fails_when_a_prerequisite_is_false(control_plane: Cluster) -> None:
     pool = yaml.safe_dump(manifest("disks", "default", tiers__localSSD__capacity="6000Gi"))
     arguments = ("check", "-f", "-", "-o", "json")
     done = kvtier(*arguments, text=pool, KUBECONFIG=str(control_plane.kubeconfig))
@@ -101,22 +103,22 @@ def test_check_fails_where_a_prerequisite_does_not_hold(control_plane: Cluster) 
 
 
 UNREADABLE = {
-    "no YAML": ("{", "not YAML"),
-    "nothing": ("", "no KVCachePool"),
-    "another kind": ("kind: Pod\napiVersion: v1\n", "no KVCachePool"),
+    "no YAML": ("{", "not valid YAML"),
+    "nothing": ("", "contains no KVCachePool"),
+    "another kind": ("kind: Pod\napiVersion: v1\n", "contains no KVCachePool"),
     "another version": ("kind: KVCachePool\napiVersion: kvtier.dev/v1\n", "apiVersion"),
     "a name that YAML reads as a boolean": (
         "kind: KVCachePool\napiVersion: kvtier.dev/v1alpha1\nmetadata: {name: on}\n",
         "metadata.name",
     ),
-    "a list": ("- 1\n", "no KVCachePool"),
-    "text": ("hello", "no KVCachePool"),
+    "a list": ("- 1\n", "contains no KVCachePool"),
+    "text": ("hello", "contains no KVCachePool"),
 }
 
 
 @pytest.mark.parametrize("command", ["check", "render"])
 @pytest.mark.parametrize(("text", "says"), UNREADABLE.values(), ids=UNREADABLE)
-def test_a_file_that_holds_no_pool_is_refused_with_the_reason(command: str, text: str, says: str) -> None:
+def test_a_file_without_a_pool_is_refused_with_the_reason(command: str, text: str, says: str) -> None:
     done = kvtier(command, "-f", "-", text=text, KUBECONFIG="/nonexistent")
     assert (done.returncode, done.stdout) == (2, "")
     assert says in done.stderr
@@ -128,14 +130,14 @@ def test_every_problem_of_a_pool_is_named_with_its_path() -> None:
     done = kvtier("render", "-f", "-", text=yaml.safe_dump(manifest("wrong", "default", **changes)))
     assert done.returncode == 2
     for path in (
-        "spec.models[0].replicaCount: no such field",
+        "spec.models[0].replicaCount: unknown field",
         "spec.models[0].kvCacheDtype",
         "spec.tiers.cpu.capacity",
     ):
         assert path in done.stderr
 
 
-def test_a_cluster_that_does_not_answer_is_an_error_and_no_traceback(tmp_path: Path) -> None:
+def test_an_unreachable_cluster_is_an_error_without_a_traceback(tmp_path: Path) -> None:
     kubeconfig = tmp_path / "kubeconfig"
     cluster = {"name": "a", "cluster": {"server": "http://127.0.0.1:1"}}
     context = {"name": "a", "context": {"cluster": "a", "user": "a"}}
@@ -145,5 +147,5 @@ def test_a_cluster_that_does_not_answer_is_an_error_and_no_traceback(tmp_path: P
     for path in (str(kubeconfig), str(tmp_path / "missing")):
         done = kvtier("check", "-f", str(SAMPLES / "minimal.yaml"), "--kubeconfig", path)
         assert done.returncode == 2
-        assert "kvtier: cannot read the cluster" in done.stderr
+        assert "Error: could not read the cluster" in done.stderr
         assert "Traceback" not in done.stderr

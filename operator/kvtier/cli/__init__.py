@@ -1,4 +1,4 @@
-"""The `kvtier` command. Each command imports what it needs: `--help` and `crd` answer at once."""
+"""The `kvtier` command. Each command imports what it needs, so that `--help` and `crd` are fast."""
 
 import click
 
@@ -9,14 +9,17 @@ from kvtier.cli import check, lustre, manifests, run
 @click.group(context_settings={"help_option_names": ["-h", "--help"], "max_content_width": 100})
 @click.version_option(__version__, prog_name="kvtier")
 def main() -> None:
-    """A KV cache beyond GPU memory for vLLM on GKE: CPU RAM, Local SSD, Managed Lustre.
+    """kvtier gives vLLM on GKE a KV cache beyond GPU memory: CPU RAM, Local SSD and
+    Managed Lustre.
 
     \b
-    kvtier crd | kubectl apply --server-side -f -    install the KVCachePool resource
-    kvtier check -f pool.yaml                        see whether a cluster can run a pool
-    kvtier render -f pool.yaml                       see what the operator would create
-    kvtier lustre sizes                              see which capacities Lustre can have
-    kvtier run                                       run the operator
+    Examples:
+      # Install the KVCachePool resource
+      kvtier crd | kubectl apply --server-side -f -
+      # Check whether your cluster can run a pool
+      kvtier check -f pool.yaml
+      # Print what the operator would create
+      kvtier render -f pool.yaml
     """
 
 

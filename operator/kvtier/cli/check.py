@@ -10,7 +10,7 @@ import click
 
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.cli.common import CONTEXT, KUBECONFIG, NAMESPACE, POOL_FILE, load_pools, refuse
+from kvtier.cli.common import CONTEXT, KUBECONFIG, NAMESPACE, OUTPUT, POOL_FILE, load_pools, refuse
 
 if TYPE_CHECKING:
     from kvtier.cli.check_report import Checked
@@ -21,14 +21,15 @@ if TYPE_CHECKING:
 @NAMESPACE
 @KUBECONFIG
 @CONTEXT
-@click.option("--strict", is_flag=True, help="Fail on Unknown too.")
+@click.option("--strict", is_flag=True, help="Exit with 1 if a prerequisite is Unknown, too.")
 @click.option(
     "--gpu-cache",
-    type=click.FloatRange(min=0, min_open=True, max=1e6),
+    type=click.FloatRange(min=0, min_open=True, max=1_000_000),
     metavar="GIB",
-    help="What vLLM logs at its start as Available KV cache memory, to see how many sequences fit.",
+    help="GPU memory for the KV cache, as vLLM logs it at startup (Available KV cache memory). Shows how many "
+    "sequences fit.",
 )
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@OUTPUT
 def check(
     file: TextIO,
     namespace: str,
@@ -38,10 +39,26 @@ def check(
     gpu_cache: float | None,
     output: str,
 ) -> None:
-    """Check every prerequisite of a pool against a cluster, and count what its tiers hold. Changes nothing.
+    """Check the prerequisites of pools in a cluster.
 
-    Exit code 0: all hold (Unknown passes, except with --strict). 1: one does not. 2: the file or the
-    cluster cannot be read.
+    Also shows how many tokens each tier holds. This command only reads.
+
+    \b
+    Exit codes:
+      0  No prerequisite failed. Unknown passes, except with --strict.
+      1  A prerequisite failed.
+      2  The file or the cluster could not be read.
+
+    \b
+    Examples:
+      # Check the cluster of the current context
+      kvtier check -f pool.yaml
+      # Check another cluster; fail if something is unknown
+      kvtier check -f pool.yaml --context my-cluster --strict
+      # Show how many sequences fit into 38.5 GiB per GPU
+      kvtier check -f pool.yaml --gpu-cache 38.5
+      # Print only the conditions that are not True
+      kvtier check -f pool.yaml -o json | jq '.[][] | select(.status != "True")'
     """
     from kvtier.kube.client import ApiError
 
@@ -50,7 +67,7 @@ def check(
     try:
         results = asyncio.run(_check(pools, kubeconfig, context))
     except ApiError as error:
-        refuse(f"cannot read the cluster: {error.message}")
+        refuse(f"could not read the cluster: {error.message}")
     failing = {"False", "Unknown"} if strict else {"False"}
     if output == "json":
         found = {

@@ -1,4 +1,4 @@
-"""What `kvtier check` prints: prerequisites, and of every model bytes, chunks, tokens and how far limits may rise."""
+"""What `kvtier check` prints: the prerequisites and, for every model, bytes, chunks, tokens and limits."""
 
 import math
 from collections.abc import Iterator, Sequence
@@ -22,7 +22,7 @@ _COLOURS = {"True": "green", "False": "red", "Unknown": "yellow"}
 
 @dataclass(frozen=True)
 class Checked:
-    """A pool as it would be in the cluster, and its prerequisites."""
+    """A pool, as it would be in the cluster, and its prerequisites."""
 
     context: Context
     conditions: tuple[Condition, ...]
@@ -34,22 +34,20 @@ class Checked:
 
 
 def show(results: Sequence[Checked], gpu_cache: int | None) -> None:
-    """Print tables. `gpu_cache` is what vLLM has for the cache on each GPU, in bytes, where that is known."""
+    """Print tables. `gpu_cache`: bytes for the KV cache on each GPU, where they are known."""
     console = Console()
     for one in results:
         console.print(_prerequisites(one))
-        failed, unseen = (sum(c.status == status for c in one.conditions) for status in ("False", "Unknown"))
-        held = len(one.conditions) - failed - unseen
-        console.print(f"{held} hold, {failed} do not, {unseen} cannot be seen\n")
+        statuses = [condition.status for condition in one.conditions]
+        passed, failed, unknown = (statuses.count(status) for status in ("True", "False", "Unknown"))
+        console.print(f"{passed} passed, {failed} failed, {unknown} unknown\n")
         console.print(_models(one, gpu_cache))
         console.print()
 
 
 def _prerequisites(of: Checked) -> Table:
-    """Messages are Text, because they may quote brackets that rich would take for markup."""
-    table = Table(
-        "Prerequisite", "Status", "What was seen, and what to do", title=of.name, title_justify="left"
-    )
+    """Messages are Text, because rich would read brackets in them as markup."""
+    table = Table("Prerequisite", "Status", "Message", title=of.name, title_justify="left")
     for condition in of.conditions:
         status = Text(condition.status, style=_COLOURS[condition.status])
         table.add_row(condition.type, status, Text(condition.message))
@@ -57,7 +55,7 @@ def _prerequisites(of: Checked) -> Table:
 
 
 def _models(of: Checked, gpu_cache: int | None) -> Table:
-    table = Table("Model", "Of", "What kvtier counts", title=f"Models of {of.name}", title_justify="left")
+    table = Table("Model", "Item", "Estimate", title=f"Models of {of.name}", title_justify="left")
     for model in of.context.models:
         for index, (subject, text) in enumerate(rows(of.context, model, gpu_cache)):
             table.add_row(Text("" if index else model.spec.name), subject, Text(text))
@@ -66,18 +64,18 @@ def _models(of: Checked, gpu_cache: int | None) -> Table:
 
 
 Row = tuple[str, str]
-"""Subject and sentence."""
+"""Item and estimate."""
 
 
 def rows(context: Context, model: ModelView, gpu_cache: int | None) -> Iterator[Row]:
-    """What kvtier counts of a model; `gpu_cache` as in `show`."""
+    """The estimates for a model; `gpu_cache` as in `show`."""
     geometry = model.geometry
     if geometry is None:
-        yield "a token", f"its bytes are not known: {_why_unknown(model)}"
+        yield "one token", f"size unknown: {_why_unknown(model)}"
     else:
         each = math.ceil(geometry.tier_token_bytes())
-        yield "a token", f"takes {each:,} bytes in a tier, for all GPUs of a Pod"
-    yield "a file", described(model.chunk, shared_in_spec(context.pool))
+        yield "one token", f"{each:,} bytes in a tier, for all GPUs of a Pod"
+    yield "one file", described(model.chunk, shared_in_spec(context.pool))
     if geometry is None:
         return
     yield from _tiers(context.pool.spec.tiers, geometry)
@@ -90,39 +88,36 @@ def rows(context: Context, model: ModelView, gpu_cache: int | None) -> Iterator[
 
 def _tiers(tiers: Tiers, geometry: Geometry) -> Iterator[Row]:
     sizes = {
-        "cpu, per Pod": tiers.cpu.capacity.bytes if tiers.cpu else 0,
-        "localSSD, per Pod": tiers.local_ssd.capacity.bytes if tiers.local_ssd else 0,
-        "lustre, of all Pods": tiers.lustre.size if tiers.lustre else 0,
+        "cpu tier, per Pod": tiers.cpu.capacity.bytes if tiers.cpu else 0,
+        "localSSD tier, per Pod": tiers.local_ssd.capacity.bytes if tiers.local_ssd else 0,
+        "lustre tier, all Pods": tiers.lustre.size if tiers.lustre else 0,
     }
     for name, size in sizes.items():
         if size:
-            yield name, f"{canonical(size)} hold {geometry.tier_tokens(size):,} tokens"
+            yield name, f"{canonical(size)} holds {geometry.tier_tokens(size):,} tokens"
 
 
 def _why_unknown(model: ModelView) -> str:
     if model.document.unread:
-        return "the ConfigMap of modelConfigFrom may not be read"
+        return "kvtier may not read the ConfigMap of modelConfigFrom"
     if model.document.fault:
         return model.document.fault
     if model.config is None:
-        return "kvtier has no config.json of this model, or of this revision: give it in modelConfigFrom"
-    return "kvtier has no numbers for this architecture, kvCacheDtype, tensorParallelSize or these extraArgs"
+        return "kvtier has no config.json for this model and revision; set modelConfigFrom"
+    return "kvtier has no data for this architecture, kvCacheDtype, tensorParallelSize or these extraArgs"
 
 
 def _in_memory(model: ServedModel, geometry: Geometry, size: int) -> str:
-    """What fits, counted with the longest context for every sequence."""
+    """How many sequences of the longest context fit."""
     context, seqs, batched = model.max_model_len, model.max_num_seqs, model.max_num_batched_tokens
     if context is None or seqs is None or batched is None:
-        return "set maxModelLen, maxNumSeqs and maxNumBatchedTokens to see what fits: else vLLM chooses them"
+        return "Set maxModelLen, maxNumSeqs and maxNumBatchedTokens for an estimate; otherwise vLLM chooses them."
     found = from_memory(geometry, size, context, seqs, batched)
     if found:
         return found.why
     each = geometry.sequence_bytes(context, 2 * batched)
     fit = size // each
-    verdict = (
-        "is that number" if fit == seqs else "is more, so vLLM has to interrupt some if all are that long"
-    )
-    return (
-        f"{size / GIB:.1f}Gi of cache per GPU hold {fit} sequences of {context} tokens at {each / GIB:.2f}Gi each: "
-        f"maxNumSeqs {seqs} {verdict}"
-    )
+    hold = f"{size / GIB:.1f}Gi of cache per GPU hold {fit} sequences of {context} tokens at {each / GIB:.2f}Gi each."
+    if fit == seqs:
+        return f"{hold} That is maxNumSeqs."
+    return f"{hold} maxNumSeqs {seqs} is higher: vLLM preempts some sequences if all of them are that long."

@@ -1,4 +1,4 @@
-"""What commands have in common: options, pools from YAML files, and how they refuse what they cannot read."""
+"""Common parts of the commands: options, pools from YAML files, and errors."""
 
 import sys
 from collections.abc import Iterator
@@ -7,23 +7,24 @@ from typing import Any, NoReturn, TextIO
 import click
 import yaml
 from pydantic import ValidationError
+from pydantic_core import ErrorDetails
 
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 
 
 class LoadError(Exception):
-    """The file is no list of valid pools; the text has one line per problem."""
+    """The file does not contain valid pools. The text has one line per problem."""
 
 
 def load(text: str, namespace: str) -> list[KVCachePool]:
-    """Every KVCachePool in a YAML stream; `namespace` is for those that name none. Other kinds are skipped."""
+    """Every KVCachePool in a YAML stream. Other kinds are skipped. `namespace` is for pools without one."""
     try:
         documents = [document for document in yaml.safe_load_all(text) if document is not None]
     except yaml.YAMLError as error:
-        raise LoadError(f"not YAML: {error}") from error
+        raise LoadError(f"not valid YAML: {error}") from error
     pools = [_pool(document, namespace) for document in documents if _is_pool(document)]
     if not pools:
-        raise LoadError(f"no {KIND} of {GROUP}/{VERSION} in it")
+        raise LoadError(f"contains no {KIND} of {GROUP}/{VERSION}")
     return pools
 
 
@@ -31,7 +32,7 @@ def _is_pool(document: Any) -> bool:
     known = isinstance(document, dict) and document.get("kind") == KIND
     if known and document.get("apiVersion") != f"{GROUP}/{VERSION}":
         raise LoadError(
-            f"apiVersion of a {KIND} must be {GROUP}/{VERSION}, not {document.get('apiVersion')!r}"
+            f"apiVersion: must be {GROUP}/{VERSION} for a {KIND}, not {document.get('apiVersion')!r}"
         )
     return known
 
@@ -40,7 +41,7 @@ def _pool(document: dict[str, Any], namespace: str) -> KVCachePool:
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "status")}
     metadata = body.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
-        raise LoadError("metadata.name is missing or not a string (a bare `on` or `123` is none in YAML)")
+        raise LoadError('metadata.name: must be a string; put quotes around names such as "on" or "123"')
     body["metadata"] = {"namespace": namespace, **metadata}
     try:
         return KVCachePool.model_validate(body, extra="forbid")
@@ -50,14 +51,24 @@ def _pool(document: dict[str, Any], namespace: str) -> KVCachePool:
 
 def _problems(error: ValidationError) -> Iterator[str]:
     for problem in error.errors():
-        message = problem["msg"].removeprefix("Value error, ")
-        if problem["type"] == "extra_forbidden":
-            message = "no such field"
-        yield f"{_path(problem['loc'])}: {message}"
+        yield f"{_path(problem['loc'])}: {_message(problem)}"
+
+
+def _message(problem: ErrorDetails) -> str:
+    """What pydantic says, in plain words where its own are not."""
+    match problem["type"]:
+        case "extra_forbidden":
+            return "unknown field; remove it or correct its name"
+        case "missing":
+            return "required field is missing"
+        case "string_pattern_mismatch":
+            return f"{problem['input']!r} does not match {problem['ctx']['pattern']}"
+        case _:
+            return problem["msg"].removeprefix("Value error, ")
 
 
 def _path(parts: tuple[str | int, ...]) -> str:
-    """Where a value stands, as kubectl writes it: spec.models[0].name."""
+    """The path of a field as kubectl writes it: spec.models[0].name."""
     path = "".join(f"[{part}]" if isinstance(part, int) else f".{part}" for part in parts)
     return path.removeprefix(".")
 
@@ -65,24 +76,35 @@ def _path(parts: tuple[str | int, ...]) -> str:
 INVALID_INPUT = 2
 POOL_FILE = click.option(
     "-f", "--filename", "file", required=True, type=click.File(encoding="utf-8"), metavar="FILE",
-    help="YAML file with one or more KVCachePools; - reads standard input.",
+    help="YAML file with one or more KVCachePools. - reads standard input.",
 )  # fmt: skip
 NAMESPACE = click.option(
-    "-n", "--namespace", default="default", show_default=True, help="For pools that name no namespace."
-)
+    "-n", "--namespace", default="default", show_default=True, metavar="NAME",
+    help="Namespace of pools whose manifest does not set one.",
+)  # fmt: skip
 KUBECONFIG = click.option(
-    "--kubeconfig", envvar="KUBECONFIG", metavar="FILE", help="Kubeconfig; ~/.kube/config when left out."
+    "--kubeconfig", envvar="KUBECONFIG", metavar="FILE",
+    help="Path of the kubeconfig.  [default: $KUBECONFIG, else ~/.kube/config]",
+)  # fmt: skip
+CONTEXT = click.option(
+    "--context", metavar="NAME", help="Context of the kubeconfig.  [default: its current context]"
 )
-CONTEXT = click.option("--context", metavar="NAME", help="Context of the kubeconfig to use.")
+OUTPUT = click.option(
+    "-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True, help="Output format."
+)  # fmt: skip
 
 
 def load_pools(file: TextIO, namespace: str) -> list[KVCachePool]:
     try:
         return load(file.read(), namespace)
     except (LoadError, UnicodeDecodeError) as error:
-        refuse(f"{file.name}: {error}")
+        problems = str(error).splitlines()
+        if len(problems) == 1:
+            refuse(f"{file.name}: {problems[0]}")
+        refuse("\n  ".join([f"{file.name} is not valid:", *problems]))
 
 
 def refuse(message: str) -> NoReturn:
-    click.echo(f"kvtier: {message}", err=True)
+    """Print an error as click does, and exit."""
+    click.echo(f"Error: {message}", err=True)
     sys.exit(INVALID_INPUT)

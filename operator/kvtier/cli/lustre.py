@@ -3,6 +3,7 @@
 import click
 
 from kvtier.api import quantities
+from kvtier.cli.common import OUTPUT
 from kvtier.data.lustre_limits import DYNAMIC, limits, tiers
 
 
@@ -11,7 +12,7 @@ def _size(context: click.Context, option: click.Parameter, text: str | None) -> 
     if text is None:
         return None
     if text.isdecimal():
-        raise click.BadParameter(f"{text} has no unit: write {text}Gi for GiB")
+        raise click.BadParameter(f"{text} has no unit; write {text}Gi for GiB")
     try:
         return quantities.parse(text)
     except ValueError as error:
@@ -23,13 +24,19 @@ def _tier(context: click.Context, option: click.Parameter, text: str | None) -> 
     found = next((tier for tier in tiers() if text and str(tier).lower() == text.lower()), None)
     if text is not None and not found:
         known = ", ".join(str(tier).lower() for tier in tiers())
-        raise click.BadParameter(f"{text} is no performance tier: they are {known}")
+        raise click.BadParameter(f"{text} is not a performance tier; use one of {known}")
     return found
 
 
 @click.group()
 def lustre() -> None:
-    """What Managed Lustre offers: capacities, throughput, IOPS."""
+    """Show what Managed Lustre offers.
+
+    \b
+    Examples:
+      # List the performance tiers
+      kvtier lustre sizes
+    """
 
 
 @lustre.command()
@@ -37,27 +44,34 @@ def lustre() -> None:
     "--tier",
     callback=_tier,
     metavar="TIER",
-    help="125, 250, 500 or 1000 MBps per TiB, or dynamic; all when left out.",
+    help="Performance tier: 125, 250, 500 or 1000 MBps per TiB, or dynamic.  [default: all]",
 )
 @click.option(
     "--near",
     callback=_size,
     metavar="SIZE",
-    help="Only the capacities next to this one; 9Ti and 9T are fine too.",
+    help="Show only the valid capacities next to SIZE, such as 9000Gi, 9Ti or 9T.",
 )
 @click.option(
     "--from", "have", callback=_size, metavar="SIZE",
-    help="Only what an instance of this capacity can grow to; needs --tier.",
+    help="Show only what an instance of this capacity can be resized to. Needs --tier.",
 )  # fmt: skip
-@click.option("-o", "--output", type=click.Choice(["table", "json"]), default="table", show_default=True)
+@OUTPUT
 def sizes(tier: int | str | None, near: int | None, have: int | None, output: str) -> None:
-    """Print which capacities an instance can have, and what it delivers then. Asks nobody.
+    """Show the valid capacities of an instance and their speed.
+
+    Needs no cluster: the numbers are part of kvtier.
 
     \b
-    kvtier lustre sizes                               the performance tiers
-    kvtier lustre sizes --tier 1000                   a choice of capacities of one
-    kvtier lustre sizes --tier 1000 --near 10Ti       the capacities next to 10Ti
-    kvtier lustre sizes --tier 1000 --from 18000Gi    what 18000Gi can grow to
+    Examples:
+      # List the performance tiers
+      kvtier lustre sizes
+      # List capacities of one performance tier
+      kvtier lustre sizes --tier 1000
+      # Find the valid capacities next to 10Ti
+      kvtier lustre sizes --tier 1000 --near 10Ti
+      # List what an instance of 18000Gi can be resized to
+      kvtier lustre sizes --tier 1000 --from 18000Gi
     """
     from kvtier.cli.lustre_sizes import as_json, choose
 
@@ -73,11 +87,10 @@ def sizes(tier: int | str | None, near: int | None, have: int | None, output: st
 
 
 def _check_growth(tier: int | str | None, have: int) -> None:
-    """Refuse a size that no instance has."""
+    """Refuse a capacity that is not valid in this tier."""
     if tier is None:
-        raise click.UsageError(
-            "--from needs --tier: how an instance can grow depends on its performance tier"
-        )
+        raise click.UsageError("--from needs --tier: the valid sizes depend on the performance tier")
     if not limits(tier).allows(have):
-        what = f"no instance {'of the Dynamic tier' if tier == DYNAMIC else f'at {tier} MBps per TiB'} has that size"
-        raise click.BadParameter(f"{what}: {limits(tier).explain(have)}", param_hint="'--from'")
+        of = "of the Dynamic tier" if tier == DYNAMIC else f"at {tier} MBps per TiB"
+        what = f"not a valid capacity {of}; {limits(tier).explain(have)}"
+        raise click.BadParameter(what, param_hint="'--from'")

@@ -1,4 +1,4 @@
-"""Which capacities of Managed Lustre to show, and all that is known of them as JSON."""
+"""The capacities of Managed Lustre that `kvtier lustre sizes` shows, as tables or as JSON."""
 
 import json
 from collections.abc import Iterator
@@ -31,7 +31,7 @@ class Choice:
 
 
 def choose(tiers: list[int | str], near: int | None, have: int | None) -> list[Choice]:
-    """Of each tier the capacities next to `near`, or a choice of all; only those above `have`. Both in bytes."""
+    """For each tier, the capacities next to `near`, or a choice of all. Only those above `have`. Both in bytes."""
     return [Choice(tier, _sizes(limits(tier), near, (have or 0) // GIB)) for tier in tiers]
 
 
@@ -57,7 +57,7 @@ def _selection(limit: Limits, least: int, ceiling: int) -> tuple[int, ...]:
 
 
 def as_json(choices: list[Choice]) -> str:
-    """All that is known, with where it comes from. Capacities in GiB, throughput in MB/s."""
+    """All numbers with their source. Capacities in GiB, throughput in MB/s."""
     found = [
         {"tier": str(c.tier), **_limits(c.limits), "sizes": [_size(c.tier, s) for s in c.sizes]}
         for c in choices
@@ -66,7 +66,7 @@ def as_json(choices: list[Choice]) -> str:
 
 
 def _limits(limit: Limits) -> dict[str, int]:
-    """The limits with their unit in their names."""
+    """The limits, with the unit in each name."""
     capacities = limit.model_dump(by_alias=True, exclude={"read_iops", "write_iops"})
     return {f"{name}GiB": value for name, value in capacities.items()}
 
@@ -84,45 +84,43 @@ def _size(tier: int | str, gib: int) -> dict[str, Any]:
 
 
 def show(choices: list[Choice], near: int | None, have: int | None) -> None:
-    """Tables for a terminal."""
+    """Print the answers and a table."""
     console = Console(highlight=False)
     if len(choices) == 1:
         console.print("\n".join(_words(choices[0], near, have)))
     elif near is not None:
         console.print(f"Capacities next to {_gib(near)}")
     if len(choices) > 1 and near is None:
-        console.print(_tiers(choices))
-        console.print("kvtier lustre sizes --tier TIER shows what capacities of a tier deliver.")
+        console.print(_tiers(choices), "")
+        console.print("For the capacities of one tier: kvtier lustre sizes --tier 1000")
     elif any(choice.sizes for choice in choices):
-        console.print(_table(choices))
+        console.print("", _table(choices), "", sep="\n")
         console.print(_footnote())
 
 
 def _words(choice: Choice, near: int | None, have: int | None) -> Iterator[str]:
-    """The limits of a tier, and the answers to what was asked, a line each."""
+    """The limits of a tier and what the options ask for, one line each."""
     limit = choice.limits
-    whole = f"{limit.min}Gi to {limit.max}Gi, in steps of {limit.step}Gi"
-    above = (
-        f" up to {limit.threshold}Gi and of {limit.step_above}Gi above it"
-        if limit.threshold < limit.max
-        else ""
+    two_steps = limit.threshold < limit.max
+    yield f"[bold]{choice.title}[/bold]: {limit.min}Gi to {limit.max}Gi"
+    yield f"Step: {limit.step}Gi" + (
+        f" up to {limit.threshold}Gi, {limit.step_above}Gi above" if two_steps else ""
     )
-    yield f"[bold]{choice.title}[/bold]: {whole}{above}"
-    if above and have is None:
-        yield f"An instance of {limit.threshold}Gi or less cannot grow past that."
+    if two_steps and have is None:
+        yield f"An instance of up to {limit.threshold}Gi cannot be resized beyond {limit.threshold}Gi."
     if near is not None:
-        verdict = "possible" if limit.allows(near) else f"not possible: {limit.explain(near)}"
-        yield f"{_gib(near)} is {verdict}"
+        verdict = "valid" if limit.allows(near) else f"not valid; {limit.explain(near)}"
+        yield f"{_gib(near)} is {verdict}."
     if have is not None:
         yield _growth(have // GIB, limit.ceiling(have // GIB))
     if near is None and choice.sizes:
-        yield "Some of these capacities:"
+        yield "Some of the valid capacities:"
 
 
 def _growth(have: int, ceiling: int) -> str:
     if have == ceiling:
-        return f"An instance of {have}Gi cannot grow: a larger one is a new instance, in a new pool."
-    return f"An instance of {have}Gi can grow to {ceiling}Gi at most, and never shrink."
+        return f"An instance of {have}Gi cannot be resized. For more capacity, create a new pool with a new instance."
+    return f"An instance of {have}Gi can be resized to {ceiling}Gi at most. It cannot shrink."
 
 
 def _gib(size: int) -> str:
@@ -130,14 +128,23 @@ def _gib(size: int) -> str:
 
 
 def _tiers(choices: list[Choice]) -> Table:
-    names = ("Tier", "Smallest", "Step", "Up to", "Step above", "Largest", "Throughput")
+    names = (
+        "Tier",
+        "Smallest",
+        "Step",
+        "Up to",
+        "Step\nabove",
+        "Largest",
+        "GB/s at\nsmallest",
+        "GB/s at\nlargest",
+    )
     return _right_aligned(names, [_tier(choice) for choice in choices])
 
 
 def _tier(choice: Choice) -> list[str]:
     limit = choice.limits
     ends = (
-        lustre_performance.rate(lustre_performance.throughput(choice.tier, gib * GIB))
+        f"{lustre_performance.throughput(choice.tier, gib * GIB) / 1000:,.1f}"
         for gib in (limit.min, limit.max)
     )
     above = (limit.threshold, limit.step_above) if limit.threshold < limit.max else ()
@@ -148,13 +155,13 @@ def _tier(choice: Choice) -> list[str]:
         f"{limit.step}Gi",
         *steps,
         f"{limit.max}Gi",
-        " to ".join(ends),
+        *ends,
     ]
 
 
 def _table(choices: list[Choice]) -> Table:
-    """One row per capacity, with its tier if there are several."""
-    names = ("Capacity", "Throughput", "Read IOPS", "Write IOPS", "Stats/s", "Creates/s", "Deletes/s")
+    """One row per capacity, with a column for the tier if there are several."""
+    names = ("Capacity", "Throughput", "Read\nIOPS", "Write\nIOPS", "Stats/s", "Creates/s", "Deletes/s")
     rows = [[str(choice.tier), *_row(choice.tier, gib)] for choice in choices for gib in choice.sizes]
     if len(choices) > 1:
         return _right_aligned(("Tier", *names), rows)
@@ -175,19 +182,17 @@ def _row(tier: int | str, gib: int) -> list[str]:
 
 
 def _short(number: int | None) -> str:
-    """52.7k, 410k, 56.7M; a dash for what is not published."""
+    """52.7k, 410k, 56.7M; a dash where Google publishes no number."""
     if number is None:
         return "-"
     return f"{number / 1e3:.3g}k" if number < 999_500 else f"{number / 1e6:.3g}M"
 
 
 def _right_aligned(names: tuple[str, ...], rows: list[list[str]]) -> Table:
-    table = Table(box=box.SIMPLE_HEAD, pad_edge=False, collapse_padding=True)
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, collapse_padding=True)
     for name in names:
-        # Only a range may be wrapped: half a number would be another one.
-        table.add_column(
-            name.replace(" IOPS", "\nIOPS"), justify="right", vertical="bottom", no_wrap=name != "Throughput"
-        )
+        # A number is never wrapped: half of it would read as another number.
+        table.add_column(name, justify="right", vertical="bottom", no_wrap=True)
     for row in rows:
         table.add_row(*row)
     return table
@@ -195,4 +200,7 @@ def _right_aligned(names: tuple[str, ...], rows: list[list[str]]) -> Table:
 
 def _footnote() -> str:
     step = LUSTRE.metadata.throughput
-    return f"Google's approximate maxima, as of {LUSTRE.as_of}. Metadata rates are published per whole {step} GB/s."
+    return (
+        f"Google's approximate maximum values, as of {LUSTRE.as_of}.\n"
+        f"Metadata rates rise per {step} GB/s of throughput. A dash: Google gives no value."
+    )

@@ -12,25 +12,29 @@ from kvtier.cli.common import CONTEXT, KUBECONFIG, refuse
 @click.command()
 @click.option(
     "--lease-namespace", envvar="POD_NAMESPACE", default="kvtier-system", show_default=True,
-    help="Namespace of the Lease by which one of several replicas becomes the leader.",
+    help="Namespace of the Lease that elects the leader among the replicas.", metavar="NAME",
 )  # fmt: skip
 @click.option(
-    "--workers", default=8, show_default=True, type=click.IntRange(1, 64), help="Pools worked on at a time."
-)
-@click.option(
-    "--resync-seconds", default=300.0, show_default=True, type=click.FloatRange(min=1),
-    help="Time between full LISTs, which find what watches missed.",
+    "--workers", default=8, show_default=True, type=click.IntRange(1, 64), metavar="N",
+    help="How many pools are reconciled at the same time.",
 )  # fmt: skip
 @click.option(
-    "--google-seconds", default=240.0, show_default=True, type=click.FloatRange(min=0.1),
-    help="How long an answer of the GKE and Lustre APIs stands before they are asked again.",
+    "--resync-seconds", default=300.0, show_default=True, type=click.FloatRange(min=1), metavar="SECONDS",
+    help="Time between full LISTs, which find what a watch missed.",
+)  # fmt: skip
+@click.option(
+    "--google-seconds", default=240.0, show_default=True, type=click.FloatRange(min=0.1), metavar="SECONDS",
+    help="How long a response of the GKE and Managed Lustre APIs is reused.",
 )  # fmt: skip
 @click.option(
     "--pace", default=1.0, hidden=True, type=click.FloatRange(min=0.001),
-    help="Multiply every poll and back-off, for tests.",
+    help="Factor for every polling interval and back-off, for tests.",
 )  # fmt: skip
-@click.option("--liveness", metavar="URL", help="Serve liveness here, such as http://0.0.0.0:8080/healthz.")
-@click.option("-v", "--verbose", is_flag=True, help="Log every event.")
+@click.option(
+    "--liveness", metavar="URL",
+    help="Serve the liveness probe at this URL, such as http://0.0.0.0:8080/healthz.  [default: not served]",
+)  # fmt: skip
+@click.option("-v", "--verbose", is_flag=True, help="Log every watch event.")
 @KUBECONFIG
 @CONTEXT
 def run(
@@ -44,9 +48,16 @@ def run(
     kubeconfig: str | None,
     context: str | None,
 ) -> None:
-    """Run the operator until it gets a signal.
+    """Run the operator until it receives a signal.
 
-    Inside a Pod it uses the Pod's service account, elsewhere the kubeconfig.
+    In a Pod it uses the service account of the Pod, elsewhere the kubeconfig.
+
+    \b
+    Examples:
+      # Run it on your machine, with the current context
+      kvtier run --lease-namespace default
+      # Run it as manifests/install.yaml does
+      kvtier run --liveness http://0.0.0.0:8080/healthz
     """
     from kvtier.control.operator import LeadershipLostError, Options, operate
     from kvtier.kube.client import ApiError
@@ -59,6 +70,6 @@ def run(
     try:
         asyncio.run(operate(options))
     except ApiError as error:
-        refuse(f"cannot reach the cluster: {error.message}")
+        refuse(f"could not reach the cluster: {error.message}")
     except LeadershipLostError as error:
         refuse(str(error))

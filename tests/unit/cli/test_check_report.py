@@ -13,9 +13,7 @@ from unit.tables import table
 LARGE: dict[str, Any] = {"model": "meta-llama/Llama-3.3-70B-Instruct"}
 LIMITS = {"maxModelLen": 32768, "maxNumSeqs": 16, "maxNumBatchedTokens": 8192}
 HOLD_40 = "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each"
-NO_NUMBERS = (
-    "kvtier has no numbers for this architecture, kvCacheDtype, tensorParallelSize or these extraArgs"
-)
+NO_DATA = "kvtier has no data for this architecture, kvCacheDtype, tensorParallelSize or these extraArgs"
 
 
 def test_every_prerequisite_and_every_model_is_shown(
@@ -28,8 +26,8 @@ def test_every_prerequisite_and_every_model_is_shown(
     text = capsys.readouterr().out
     assert [name for name in (*found, "team-a/chat", "llama", "other") if name not in text] == []
     statuses = [condition.status for condition in found.values()]
-    held, unseen = statuses.count("True"), statuses.count("Unknown")
-    assert f"{held} hold, 0 do not, {unseen} cannot be seen" in text
+    passed, unknown = statuses.count("True"), statuses.count("Unknown")
+    assert f"{passed} passed, 0 failed, {unknown} unknown" in text
 
 
 def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> dict[str, str]:
@@ -43,11 +41,11 @@ def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> di
         "of attention alone": (
             _rows(tiers={"localSSD": {"capacity": "1Ti"}}, **LARGE),
             {
-                "a token": "takes 327,680 bytes in a tier, for all GPUs of a Pod",
-                "a file": "chunks of 256 tokens in files of 80Mi",
-                "cpu, per Pod": "100Gi hold 327,680 tokens",
-                "localSSD, per Pod": "1Ti hold 3,355,443 tokens",
-                "lustre, of all Pods": "18000Gi hold 58,982,400 tokens",
+                "one token": "327,680 bytes in a tier, for all GPUs of a Pod",
+                "one file": "chunks of 256 tokens in files of 80Mi",
+                "cpu tier, per Pod": "100Gi holds 327,680 tokens",
+                "localSSD tier, per Pod": "1Ti holds 3,355,443 tokens",
+                "lustre tier, all Pods": "18000Gi holds 58,982,400 tokens",
             },
         ),
         "of states and attention": (
@@ -57,70 +55,70 @@ def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> di
                 tiers={"lustre": None},
             ),
             {
-                "a token": "takes 30,720 bytes in a tier, for all GPUs of a Pod",
-                "a file": "chunks of 2096 tokens in files of 12576Ki",
-                "cpu, per Pod": "100Gi hold 3,495,253 tokens",
+                "one token": "30,720 bytes in a tier, for all GPUs of a Pod",
+                "one file": "chunks of 2096 tokens in files of 12576Ki",
+                "cpu tier, per Pod": "100Gi holds 3,495,253 tokens",
             },
         ),
     },
 )
-def test_a_model_that_is_known(found: dict[str, str], expected: dict[str, str]) -> None:
+def test_estimates_for_a_known_model(found: dict[str, str], expected: dict[str, str]) -> None:
     assert found == expected
 
 
 @table(
     "changes, why",
     {
-        "a model that nobody described": (
+        "a model without a config.json": (
             {"model": "a/b"},
-            "kvtier has no config.json of this model, or of this revision: give it in modelConfigFrom",
+            "kvtier has no config.json for this model and revision; set modelConfigFrom",
         ),
-        "a document that is none": (
+        "a document that is not a config.json": (
             {"modelConfigFrom": {"inline": "[]"}},
             "modelConfigFrom.inline is JSON, but no object: put the model's whole config.json there",
         ),
         "a document that may not be read": (
             {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}},
-            "the ConfigMap of modelConfigFrom may not be read",
+            "kvtier may not read the ConfigMap of modelConfigFrom",
         ),
-        "a document of an architecture that is not known": (
+        "a document of an unknown architecture": (
             {"modelConfigFrom": {"inline": '{"model_type": "odd", "num_attention_heads": 8}'}},
-            NO_NUMBERS,
+            NO_DATA,
         ),
-        "arguments that make it another model": ({"extraArgs": ["--hf-overrides={}"]}, NO_NUMBERS),
+        "arguments that change the model": ({"extraArgs": ["--hf-overrides={}"]}, NO_DATA),
     },
 )
-def test_without_numbers_it_says_why(changes: dict[str, Any], why: str) -> None:
+def test_the_reason_is_shown_when_the_size_is_unknown(changes: dict[str, Any], why: str) -> None:
     assert _rows(gpu_cache=38 * GIB, **changes) == {
-        "a token": f"its bytes are not known: {why}",
-        "a file": "chunks of 16 blocks, of a model whose size in the cache kvtier does not know",
+        "one token": f"size unknown: {why}",
+        "one file": "chunks of 16 blocks, of a model whose size in the cache kvtier does not know",
     }
 
 
 @table(
     "changes, text",
     {
-        "limits that may rise": (
+        "limits that can rise": (
             LIMITS,
             f"{HOLD_40}, so maxNumSeqs may rise from 16 to 40; maxNumBatchedTokens 8192 can stay",
         ),
-        "limits that are there already": (
+        "limits that are reached": (
             LIMITS | {"maxNumSeqs": 40},
-            f"{HOLD_40}: maxNumSeqs 40 is that number",
+            f"{HOLD_40}. That is maxNumSeqs.",
         ),
         "limits that are too high": (
             LIMITS | {"maxNumSeqs": 41},
-            f"{HOLD_40}: maxNumSeqs 41 is more, so vLLM has to interrupt some if all are that long",
+            f"{HOLD_40}. maxNumSeqs 41 is higher: vLLM preempts some sequences if all of them are that long.",
         ),
-        "limits that nobody has set": (
+        "limits that are not set": (
             {},
-            "set maxModelLen, maxNumSeqs and maxNumBatchedTokens to see what fits: else vLLM chooses them",
+            "Set maxModelLen, maxNumSeqs and maxNumBatchedTokens for an estimate; otherwise vLLM chooses them.",
         ),
     },
 )
-def test_the_memory_of_a_gpu(changes: dict[str, Any], text: str) -> None:
+def test_sequences_that_fit_into_the_memory_of_a_gpu(changes: dict[str, Any], text: str) -> None:
     assert _rows(gpu_cache=50 * GIB, **LARGE, **changes)["GPU memory"] == text
 
 
-def test_what_another_type_would_allow() -> None:
+def test_a_smaller_kv_cache_dtype_allows_more_sequences() -> None:
     assert "256 sequences fit where 128 of auto do" in _rows(maxNumSeqs=128, **LARGE)["maxNumSeqs"]
