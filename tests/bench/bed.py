@@ -1,4 +1,4 @@
-"""A control plane on which only the operator works, and the operator's process."""
+"""A control plane without other controllers, and the process of the operator."""
 
 import os
 import re
@@ -19,7 +19,7 @@ _RSS = re.compile(r"^VmRSS:\s+(\d+) kB$", re.MULTILINE)
 
 @contextmanager
 def bare() -> Iterator[Cluster]:
-    """API server and etcd with kvtier's CRD and RBAC, and the object by which the Lustre driver is known."""
+    """API server and etcd with the CRD and RBAC of kvtier, and the CSIDriver object of the Lustre driver."""
     with ControlPlane(nodes=False, csi=False, controllers=False) as cluster:
         operator_process.install_crd(cluster.kube)
         nodes.install_driver(cluster.kube)
@@ -29,14 +29,14 @@ def bare() -> Iterator[Cluster]:
 
 @contextmanager
 def operator(cluster: Cluster, *arguments: str) -> Iterator[Component]:
-    """The operator, leading, with every pool there is looked at once."""
+    """The operator as leader, after its first LIST of all pools."""
     with operator_process.operator(cluster, "--pace", "1", *arguments) as process:
-        said(process, "listed")
+        said(process, "Listed")
         yield process
 
 
 def said(process: Component, pattern: str) -> re.Match[str]:
-    """The first match of `pattern` in the operator's log; waits for it."""
+    """Wait for `pattern` in the log of the operator, and return the first match."""
 
     def found() -> re.Match[str] | None:
         process.require_alive()
@@ -48,7 +48,7 @@ def said(process: Component, pattern: str) -> re.Match[str]:
 
 
 def cpu_seconds(process: Component) -> float:
-    """Processor time of a process so far: it tells more than the clock when the machine is busy."""
+    """CPU time of a process so far, which depends less on the load of the machine than elapsed time."""
     fields = Path(f"/proc/{process.pid}/stat").read_text().rpartition(")")[2].split()
     return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
 

@@ -42,9 +42,9 @@ def _converge(cluster: Cluster) -> Iterator[Row]:
 
 
 def _restart(cluster: Cluster) -> tuple[float, float, float, int]:
-    """Until all pools are verified: seconds by the operator's own clock, from exec, and of processor time.
+    """Restart until all pools are verified. Return seconds by the operator, seconds since exec, and CPU time.
 
-    The writes are counted until kopf has replayed everything, too.
+    The fourth value is the number of writes until kopf has replayed everything.
     """
     mark, started = cluster.audit.mark(), time.perf_counter()
     with bed.operator(cluster) as process:
@@ -55,7 +55,7 @@ def _restart(cluster: Cluster) -> tuple[float, float, float, int]:
 
 
 def _rest(cluster: Cluster) -> Iterator[Row]:
-    """A minute without changes, in which everything is listed and looked at again twice."""
+    """Wait a minute without changes, with two resyncs of all pools."""
     with bed.operator(cluster, *_RESYNC) as process:
         bed.said(process, _VERIFIED)
         time.sleep(_SETTLE_SECONDS)

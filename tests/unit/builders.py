@@ -33,7 +33,7 @@ _METADATA = {"name": "chat", "namespace": "team-a", "uid": "pool-uid", "generati
 
 
 def merged(base: Any, change: Any) -> Any:
-    """`base` with `change`: objects are merged, None removes, everything else replaces."""
+    """`base` with `change`: objects are merged, None removes a field, any other value replaces it."""
     if not isinstance(change, dict):
         return change
     known = base if isinstance(base, dict) else {}
@@ -42,7 +42,7 @@ def merged(base: Any, change: Any) -> Any:
 
 
 def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
-    """Two changes as one; what either removes stays removed."""
+    """Two changes as one. A field that either of them removes stays removed."""
     nested = {
         key: joined(first[key], value)
         for key, value in second.items()
@@ -52,7 +52,7 @@ def joined(first: dict[str, Any], second: dict[str, Any]) -> dict[str, Any]:
 
 
 def document(**changes: Any) -> dict[str, Any]:
-    """A pool as a user writes it; `metadata` and `status` are themselves, the rest is spec."""
+    """A pool as a user writes it. `metadata` and `status` are passed as such, every other change is in the spec."""
     body = {name: changes.pop(name) for name in ("metadata", "status") if name in changes}
     base = {"apiVersion": f"{GROUP}/{VERSION}", "kind": KIND, "metadata": _METADATA, "spec": _SPEC}
     built: dict[str, Any] = merged(base, {**body, "spec": changes})
@@ -60,7 +60,7 @@ def document(**changes: Any) -> dict[str, Any]:
 
 
 def pool(**changes: Any) -> KVCachePool:
-    """A pool with a CPU tier, 18000Gi of Lustre and one model, but for `changes`."""
+    """A pool with a CPU tier, 18000Gi of Lustre and one model, with `changes`."""
     return KVCachePool.model_validate(document(**changes))
 
 
@@ -71,17 +71,17 @@ def model(**changes: Any) -> dict[str, Any]:
 
 
 def with_status(of: KVCachePool, status: PoolStatus | None) -> KVCachePool:
-    """The same pool after its status was written."""
+    """The same pool with this status."""
     return of.model_copy(update={"status": status})
 
 
 def deleted(asked: str = NOW, **changes: Any) -> KVCachePool:
-    """A pool whose deletion was asked for."""
+    """A pool that is being deleted."""
     return pool(**joined(changes, {"metadata": {"deletionTimestamp": asked}}))
 
 
 def node(of: KVCachePool, name: str = "gpu-1", labels: dict[str, Any] | None = None, **changes: Any) -> Node:
-    """A node on which the engines of a pool may run, but for `changes`."""
+    """A node on which the engines of a pool may run, with `changes`."""
     fitting = {**placement.node_selector(of), placement.ZONE: (placement.zones(of) or ["us-central1-a"])[0]}
     fields = {"kubelet_version": GKE_VERSION, "os_image": COS, "architecture": "amd64", "ready": True}
     return Node(**{"name": name, "labels": merged(fitting, labels or {}), **fields, **changes})
@@ -90,7 +90,7 @@ def node(of: KVCachePool, name: str = "gpu-1", labels: dict[str, Any] | None = N
 def facts(
     *nodes: Node, gke: GKECluster | None = None, secrets: dict[str, Any] | None = None, **changes: Any
 ) -> Facts:
-    """A cluster that lacks nothing, with these nodes, but for `changes`."""
+    """A cluster that meets all prerequisites, with these nodes and `changes`."""
     cluster = {
         "version": GKE_VERSION,
         "nodes": nodes,
@@ -101,7 +101,7 @@ def facts(
 
 
 def checks(**statuses: Any) -> dict[str, Condition]:
-    """Every prerequisite, True but for those that are given: `checks(CapacityValid="False")`."""
+    """Every prerequisite, with status True unless another one is given: `checks(CapacityValid="False")`."""
     types = run(context(pool()))
     assert set(statuses) <= set(types), "no such prerequisite"
     return {
@@ -113,19 +113,19 @@ def checks(**statuses: Any) -> dict[str, Condition]:
 
 
 def manifest(of: KVCachePool, kind: str) -> dict[str, Any]:
-    """The first object of a kind that kvtier makes for a pool once everything is there."""
+    """The first object of a kind that kvtier creates for a pool when all tiers are ready."""
     return next(one for one in manifests(of) if one["kind"] == kind)
 
 
 def live(wanted: dict[str, Any], **changes: Any) -> dict[str, Any]:
-    """An object as the API server has it after kvtier applied it, but for `changes`."""
+    """An object as the API server returns it after kvtier applied it, with `changes`."""
     identity = {"uid": f"{wanted['kind']}-uid", "resourceVersion": "10", "generation": 1}
     made: dict[str, Any] = merged(merged(wanted, {"metadata": identity}), changes)
     return made
 
 
 def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi", **changes: Any) -> Any:
-    """The pool's claim; a bound one has a volume of `capacity`."""
+    """The PVC of the pool. A bound one has a PersistentVolume with `capacity`."""
     state: dict[str, Any] = {"status": {"phase": phase}}
     if phase == "Bound":
         state = {
@@ -137,7 +137,7 @@ def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi
 
 
 def job(of: KVCachePool, *ended: str, after: str = "", **changes: Any) -> Any:
-    """The Job that tries the pool's claim out, with these conditions (Complete when none is given)."""
+    """The write probe Job for the PVC of the pool, with these conditions (Complete if none is given)."""
     at = changes.get("metadata", {}).get("creationTimestamp", NOW)
     conditions = [
         {"type": type_, "status": "True", "lastTransitionTime": at} for type_ in ended or ("Complete",)
@@ -148,7 +148,7 @@ def job(of: KVCachePool, *ended: str, after: str = "", **changes: Any) -> Any:
 
 
 def write_probe(of: KVCachePool, bound: Any = None, after: str = "") -> ProbeJob:
-    """The Job that kvtier makes to try the pool's claim out, after the one with the uid `after` has failed."""
+    """The write probe that kvtier creates for the PVC of the pool, after the Job with the uid `after` failed."""
     look = context(of, bound or claim(of))
     assert look.lustre.claim
     return probe_job(of, look.lustre.claim, caches(of, look.models), after)
@@ -167,18 +167,18 @@ def mounts_lustre(deployment: Object) -> bool:
 
 
 def requesting(size: str) -> dict[str, Any]:
-    """The spec of a claim that asks for `size`."""
+    """The spec of a PVC that requests `size`."""
     return {"resources": {"requests": {"storage": size}}}
 
 
 def observed(*live_objects: Object, **of: Any) -> Observed:
-    """These children, and `facts` (a cluster that lacks nothing when left out)."""
+    """These children, and `facts` (by default, a cluster that meets all prerequisites)."""
     known = {(obj["kind"], obj["metadata"]["name"]): obj for obj in live_objects}
     return Observed(of.get("facts", facts()), children(known))
 
 
 def context(of: KVCachePool, *live_objects: Object, now: str = NOW, **seen: Any) -> Context:
-    """One look at a pool with these children, and `facts` (a cluster that lacks nothing when left out).
+    """The context of a pool with these children, and `facts` (by default, a cluster that meets all prerequisites).
 
     `claim_events`, `pod_events` and `holders` are those of Observed.
     """

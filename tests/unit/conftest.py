@@ -1,4 +1,4 @@
-"""Unit tests: no API server, no network but loopback, no clock. Fixtures of the control plane are not for them."""
+"""Fixtures of unit tests. These tests use no API server, no clock, and no network except loopback."""
 
 import threading
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ settings.load_profile("unit")
 
 @pytest.fixture
 def no_calls_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    """Calls that a test has not waited for have ended afterwards; the servers let held ones go."""
+    """After the test, all its calls have ended: the servers release the calls that they hold."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     others = set(threading.enumerate())
     yield
@@ -31,7 +31,7 @@ def no_calls_left_behind(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 
 @pytest.fixture
 def gke_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[GKEApi]:
-    """The GKE API, at which the operator's client looks."""
+    """The simulated GKE API that the operator's client uses."""
     with GKEApi() as server:
         monkeypatch.setenv(clients.GKE_ENDPOINT, server.url)
         yield server
@@ -39,7 +39,7 @@ def gke_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iter
 
 @pytest.fixture
 def lustre_api(no_calls_left_behind: None, monkeypatch: pytest.MonkeyPatch) -> Iterator[LustreAPI]:
-    """The Managed Lustre API, at which the operator's client looks."""
+    """The simulated Managed Lustre API that the operator's client uses."""
     with LustreAPI() as server:
         monkeypatch.setenv(clients.LUSTRE_ENDPOINT, server.url)
         yield server
@@ -58,7 +58,7 @@ def clock() -> Clock:
 
 @pytest.fixture
 def reader(project: LustreProject, clock: Clock) -> LustreReader:
-    """A reader of the Lustre API that waits for answers; instances home and away exist."""
+    """A reader of the Lustre API that waits for answers. The instances home and away exist."""
     for name in ("home", "away"):
         project.put(name)
     return LustreReader(clock, patience=60.0)
@@ -66,5 +66,5 @@ def reader(project: LustreProject, clock: Clock) -> LustreReader:
 
 @pytest.fixture
 def short_reads(monkeypatch: pytest.MonkeyPatch) -> None:
-    """For servers that never answer: the client notices at once."""
+    """A short timeout of the client, for servers that never answer."""
     monkeypatch.setattr(clients, "SOCKET_SECONDS", 0.2)

@@ -1,4 +1,4 @@
-"""Google's APIs of the test's own: what tests call them by, and the clock of what reads them."""
+"""Names in the simulated Google APIs, and the clock of their readers."""
 
 import asyncio
 
@@ -11,7 +11,7 @@ REQUEST = "8f8e1a34-6b3d-4c8e-9f0a-0d6a4b1c2d3e"
 
 
 class Clock:
-    """Moves only when it is told to."""
+    """A clock that moves only when the test sets it."""
 
     def __init__(self) -> None:
         self.now = 1000.0
@@ -21,5 +21,5 @@ class Clock:
 
 
 async def reached(fault: InjectedFault, requests: int = 1) -> None:
-    """Return when so many requests have met a fault."""
+    """Return when this number of requests has reached the fault."""
     await asyncio.to_thread(eventually, lambda: fault.hits() >= requests)

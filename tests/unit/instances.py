@@ -1,4 +1,4 @@
-"""Lustre tiers by who makes the instance, as changes to a pool, and instances as the Lustre API tells them."""
+"""Lustre tiers by provisioner, as changes to a pool, and instances as the Lustre API reports them."""
 
 from typing import Any
 
@@ -20,28 +20,28 @@ _EXISTING: dict[str, Any] = {
 
 
 def api(**lustre: Any) -> dict[str, Any]:
-    """Made through the Lustre API, with these fields of the tier."""
+    """A Lustre tier with provisioner API and these fields."""
     return joined(_API, {"tiers": {"lustre": lustre}})
 
 
 def dynamic(**lustre: Any) -> dict[str, Any]:
-    """The same, in the Dynamic tier."""
+    """A Lustre tier with provisioner API in the Dynamic tier."""
     tier = {"throughputPerTiB": None, "dynamicTier": "DefaultCache", "capacity": "472000Gi"}
     return api(**{**tier, **lustre})
 
 
 def existing(**lustre: Any) -> dict[str, Any]:
-    """An existing instance that the Lustre API tells about."""
+    """A Lustre tier with an existing instance that kvtier reads from the Lustre API."""
     return joined(_EXISTING, {"tiers": {"lustre": lustre}})
 
 
 def by_hand(**lustre: Any) -> dict[str, Any]:
-    """An existing instance whose particulars are given by hand."""
+    """A Lustre tier with an existing instance whose address, file system and capacity are in the spec."""
     return existing(**{"address": "10.0.0.4", "filesystem": "given", "capacity": "18000Gi", **lustre})
 
 
 def instance(gib: int = 18_000, **changes: Any) -> LustreFacts:
-    """An instance that can be used, but for `changes`."""
+    """An ACTIVE instance, with `changes`."""
     fields: dict[str, Any] = {
         "name": NAME,
         "state": "ACTIVE",

@@ -1,6 +1,6 @@
-"""A pool through time around the pure planner: what is planned is carried out and reported as the operator does it.
+"""A simulation of a pool over time around the pure planner: plans are carried out and reported as by the operator.
 
-Nothing here knows how Kubernetes, the driver or the Lustre API behave. Between two looks the test itself changes the
+Nothing here behaves like Kubernetes, the driver or the Lustre API. Between two reconciliations, the test changes the
 world: it binds a claim, ends a Job, answers a request.
 """
 
@@ -28,7 +28,7 @@ CLAIM, VOLUME, JOB, DEPLOYMENT = "PersistentVolumeClaim", "PersistentVolume", "J
 
 
 def made(of: KVCachePool, gib: int = 18_000, **changes: Any) -> Instance:
-    """The instance that belongs to a pool, as the Lustre API describes it once it can be used, but for `changes`."""
+    """The ACTIVE instance of a pool as the Lustre API describes it, with `changes`."""
     lustre = of.spec.tiers.lustre
     assert lustre is not None
     fields: dict[str, Any] = {
@@ -47,10 +47,10 @@ def made(of: KVCachePool, gib: int = 18_000, **changes: Any) -> Instance:
 
 
 class Simulation:
-    """The world, to be changed between two looks, and what every look has planned.
+    """The state of the cluster and of Google's APIs, which tests change, and what was planned.
 
     `objects` are live children, `strangers` PersistentVolumes of others. `instance` or `error` is what the Lustre API
-    says, `answers` what it says of requests. `calls` and `events` are all so far, `plan` is the last one.
+    returns, `answers` are its answers to requests. `calls` and `events` are those of all plans, `plan` is the last one.
     """
 
     def __init__(self, of: KVCachePool | None = None, instance: Instance | None = None) -> None:
@@ -70,7 +70,7 @@ class Simulation:
         self.plan = Plan()
 
     def at(self, now: str = NOW) -> Plan:
-        """Look as `now` is: plan, carry it out, write the status and the Events."""
+        """Reconcile at the time `now`: plan, carry out the plan, write the status and the Events."""
         self.plan = plan(self.pool, self.observed(), now)
         self._carry_out(self.plan)
         self.events += self.plan.events
@@ -80,15 +80,15 @@ class Simulation:
         return self.plan
 
     def until(self, over: Callable[[], bool], now: str = NOW, looks: int = 9) -> Plan:
-        """Look again and again until `over`."""
+        """Reconcile until `over` returns True."""
         for _ in range(looks):
             done = self.at(now)
             if over():
                 return done
-        raise AssertionError(f"not over after {looks} looks: {self.pool.status.conditions}")
+        raise AssertionError(f"not over after {looks} reconciliations: {self.pool.status.conditions}")
 
     def observed(self) -> Observed:
-        """What the operator sees."""
+        """What the operator observes."""
         volumes = [obj for (kind, _), obj in self.objects.items() if kind == VOLUME]
         known = [one for one in map(volume, [*volumes, *self.strangers]) if one]
         asked = instance_name(self.pool, children(self.objects), Volumes({one.name: one for one in known}))
@@ -117,14 +117,14 @@ class Simulation:
         self.pool = with_status(KVCachePool.model_validate(raw), self.pool.status)
 
     def delete(self) -> None:
-        """Ask for the deletion of the pool."""
+        """Delete the pool."""
         metadata = {**self.pool.metadata, "deletionTimestamp": NOW}
         self.pool = self.pool.model_copy(update={"metadata": metadata})
 
     # What Kubernetes and the driver do.
 
     def bind(self, capacity: str = "18000Gi") -> None:
-        """The claim is bound: to kvtier's volume if there is one, else to one that the driver has made."""
+        """Bind the PVC: to the PersistentVolume of kvtier if it exists, else to a new one of the driver."""
         claim = self.only(CLAIM)
         bound = {"uid": claim["metadata"]["uid"], "resourceVersion": "7"}
         if (VOLUME, claim["spec"].get("volumeName")) in self.objects:
@@ -137,14 +137,14 @@ class Simulation:
         self.change(CLAIM, status={"phase": "Bound", "capacity": {"storage": capacity}})
 
     def end_job(self, condition: str = "Complete", at: str = NOW, message: str = "") -> None:
-        """The only Job that has not ended ends."""
+        """End the only running Job."""
         running = [key for key, obj in self.objects.items() if key[0] == JOB and not obj.get("status")]
         (key,) = running
         ended = {"type": condition, "status": "True", "lastTransitionTime": at, "message": message}
         self.objects[key] = merged(self.objects[key], {"status": {"conditions": [ended]}})
 
     def start_engines(self) -> None:
-        """Every Pod of every Deployment gets ready."""
+        """Make every Pod of every Deployment ready."""
         for key, obj in self.objects.items():
             if key[0] == DEPLOYMENT:
                 ready = {"readyReplicas": obj["spec"].get("replicas", 1), "observedGeneration": 1}
@@ -156,21 +156,21 @@ class Simulation:
         self.objects[kind, one["metadata"]["name"]] = merged(one, changes)
 
     def drop(self, kind: str) -> None:
-        """The only object of a kind is gone."""
+        """Delete the only object of a kind."""
         del self.objects[kind, self.only(kind)["metadata"]["name"]]
 
     # What the Lustre API does.
 
     def answer(self, name: str = "op", **fields: Any) -> None:
-        """What it says of the request that was made last."""
+        """Set the answer to the last request."""
         self.answers[self.calls[-1].request] = Operation(name, **fields)
 
     def lose(self) -> None:
-        """Nobody knows what became of the request that was made last."""
+        """Forget the answer to the last request."""
         del self.answers[self.calls[-1].request]
 
     def restart(self) -> None:
-        """Another process, which knows only what the status says."""
+        """Start a new operator process, which knows only the status."""
         running = {
             one.request_id for one in self.pool.status.operations if one.name and one.state == "Running"
         }
@@ -186,11 +186,11 @@ class Simulation:
         return sorted(kind for kind, _ in self.objects)
 
     def storage(self) -> list[str]:
-        """Kinds of the objects that the shared tier consists of."""
+        """Kinds of the storage objects of the shared tier."""
         return sorted(kind for kind, _ in self.objects if kind in (CLAIM, VOLUME))
 
     def mounted(self) -> bool:
-        """Whether the engines, which must be there, mount the shared tier."""
+        """Whether the engines, which must exist, mount the shared tier."""
         volumes = self.only(DEPLOYMENT)["spec"]["template"]["spec"]["volumes"]
         return "lustre" in [volume["name"] for volume in volumes]
 
@@ -235,7 +235,7 @@ class Simulation:
 
 
 def in_use(of: KVCachePool | None = None, instance: Instance | None = None, now: str = NOW) -> Simulation:
-    """A pool whose shared tier is bound and proven and whose engines are ready."""
+    """A pool with a bound and writable shared tier and with ready engines."""
     simulation = Simulation(of, instance)
     lustre = simulation.pool.spec.tiers.lustre
     gib = lustre.size // GIB if lustre and lustre.size else 18_000

@@ -7,5 +7,5 @@ import pytest
 
 
 def table(arguments: str, cases: Mapping[str, Any]) -> pytest.MarkDecorator:
-    """One test per sentence; `arguments` names the parts of each case."""
+    """One test per case. `arguments` names the parts of each case."""
     return pytest.mark.parametrize(arguments, list(cases.values()), ids=list(cases))

@@ -28,13 +28,13 @@ LOG = [
 ]
 
 
-def test_only_the_operators_writes_count_and_lease_renewals_apart() -> None:
+def test_only_writes_of_the_operator_count_and_lease_renewals_are_separate() -> None:
     assert [one.resource for one in requests.writes(LOG)] == ["deployments", "kvcachepools"]
     assert [one.resource for one in requests.lease_writes(LOG)] == ["leases"]
     assert [one.resource for one in requests.child_writes(LOG)] == ["deployments"]
 
 
-def test_time_goes_from_the_first_request_received_to_the_last_one_answered() -> None:
+def test_the_time_is_from_the_first_received_request_to_the_last_answer() -> None:
     assert requests.seconds(requests.creations(LOG), requests.child_writes(LOG)) == 2.25
     assert requests.seconds(requests.creations(LOG), requests.writes(LOG)) == 4.25
 
@@ -45,7 +45,7 @@ def test_a_row_has_a_ratio_if_it_has_a_baseline(baseline: float | None, ratio: f
     assert written == {"name": "some", "value": 2.0, "unit": "s", "baseline": baseline, "ratio": ratio}
 
 
-def test_a_missed_time_is_shown_and_a_wrong_count_fails() -> None:
+def test_a_missed_time_is_only_shown_but_a_wrong_count_fails() -> None:
     rows = [
         Row("restart_1000", 99.0, "s"),
         Row("apply_one_pool", 1.0, "s", 0.5),
@@ -56,7 +56,7 @@ def test_a_missed_time_is_shown_and_a_wrong_count_fails() -> None:
     assert [GOALS[row.name].met(row) for row in rows] == [False, False, False, True]
 
 
-def test_the_table_shows_the_goal_beside_the_value() -> None:
+def test_the_table_shows_the_goal_next_to_the_value() -> None:
     console = Console(file=StringIO(), width=110)
     console.print(table([Row("restart_1000", 2.5, "s"), Row("create_1000", 1000.4, "s")]))
     shown = console.file.getvalue()  # type: ignore[attr-defined]

@@ -1,4 +1,4 @@
-"""One look at a pool: how many blocks make one file of a model, and that the number stays while the cache does."""
+"""The context of a pool: blocks per chunk of a model, and that the number stays the same for as long as the cache."""
 
 import json
 from dataclasses import replace
@@ -42,7 +42,7 @@ def _blocks(of: KVCachePool, facts: Facts | None = None) -> int:
 def _recorded(
     of: KVCachePool, blocks: int | None, *tiers: str, phase: str = "Bound", **changes: Any
 ) -> KVCachePool:
-    """The pool with a status that was written with so many blocks (None: by a kvtier that recorded no number)."""
+    """The pool with a status that has this number of blocks (None: from a kvtier version that recorded no number)."""
     status = PoolStatus(
         models=[
             ModelStatus(
@@ -60,16 +60,24 @@ def _recorded(
 @table(
     "of, blocks, size",
     {
-        "a large model keeps the usual number": (_pool(**LLAMA_70B), 16, 80 * MIB),
-        "a small one gets files that Lustre likes": (_pool(**SMALL), 64, 24 * MIB),
-        "and a bucket likes": (_pool(BUCKET, **SMALL), 64, 24 * MIB),
-        "but not where nobody shares them": (_pool(PRIVATE, **SMALL), 16, 6 * MIB),
-        "of a model that is not known there is only the usual number": (_pool(model="a/b"), 16, None),
-        "the user's number is taken as it is": (_pool(blocksPerChunk=3, **LLAMA_70B), 3, 15 * MIB),
-        "larger blocks are fewer": (_pool(blockSize=64, **LLAMA_70B), 4, 80 * MIB),
-        "and at least one": (_pool(blockSize=128, model="a/b"), 2, None),
+        "a large model has the usual number": (_pool(**LLAMA_70B), 16, 80 * MIB),
+        "a small model has more blocks, for larger files on Lustre": (_pool(**SMALL), 64, 24 * MIB),
+        "a small model has more blocks, for larger objects in a bucket": (
+            _pool(BUCKET, **SMALL),
+            64,
+            24 * MIB,
+        ),
+        "a small model has the usual number without a shared tier": (_pool(PRIVATE, **SMALL), 16, 6 * MIB),
+        "an unknown model has the usual number": (_pool(model="a/b"), 16, None),
+        "the number of the user is used unchanged": (_pool(blocksPerChunk=3, **LLAMA_70B), 3, 15 * MIB),
+        "larger blocks make the number smaller": (_pool(blockSize=64, **LLAMA_70B), 4, 80 * MIB),
+        "the largest blocks of an unknown model make the number 2": (
+            _pool(blockSize=128, model="a/b"),
+            2,
+            None,
+        ),
         "LMCache has a file for every GPU": (_pool(engine=LMCACHE, **LLAMA_70B), 32, 20 * MIB),
-        "of a latent, which every GPU has, too": (_pool(engine=LMCACHE, **MLA), 16, 17989632),
+        "LMCache has one file for a latent that every GPU has": (_pool(engine=LMCACHE, **MLA), 16, 17989632),
     },
 )
 def test_without_a_record(of: KVCachePool, blocks: int, size: int | None) -> None:
@@ -91,21 +99,48 @@ def test_chunks_of_lmcache_are_large_files_of_whole_blocks_of_any_kernel(name: s
 @table(
     "of, blocks",
     {
-        "what was used stays, whatever would suit": (_recorded(_pool(**SMALL), 16, "lustre"), 16),
-        "also where a table has learned of the model": (_recorded(_pool(model="a/b"), 64, "lustre"), 64),
-        "also from a kvtier that knew one number only": (_recorded(_pool(**SMALL), None, "lustre"), 16),
-        "also without a shared tier": (_recorded(_pool(PRIVATE, **SMALL), 64, "cpu", "localSSD"), 64),
-        "also with a bucket": (_recorded(_pool(BUCKET, **SMALL), 16, "objectStorage"), 16),
-        "also while the tier is bypassed": (_recorded(_pool(**SMALL), 16, "lustre", phase="Bypassed"), 16),
-        "the user's number goes before": (_recorded(_pool(blocksPerChunk=8, **SMALL), 16, "lustre"), 8),
-        "a number of the user's that is gone stays, too": (_recorded(_pool(**SMALL), 8, "lustre"), 8),
-        "a shared tier that comes asks anew": (_recorded(_pool(**SMALL), 16, "cpu"), 64),
-        "one that goes asks anew": (_recorded(_pool(PRIVATE, **SMALL), 64, "lustre"), 16),
-        "one that is only kept is gone": (
+        "the recorded number stays, even if another one fits better": (
+            _recorded(_pool(**SMALL), 16, "lustre"),
+            16,
+        ),
+        "the recorded number stays when a table adds the model": (
+            _recorded(_pool(model="a/b"), 64, "lustre"),
+            64,
+        ),
+        "the usual number stays if an older kvtier recorded none": (
+            _recorded(_pool(**SMALL), None, "lustre"),
+            16,
+        ),
+        "the recorded number stays without a shared tier": (
+            _recorded(_pool(PRIVATE, **SMALL), 64, "cpu", "localSSD"),
+            64,
+        ),
+        "the recorded number stays with a bucket": (
+            _recorded(_pool(BUCKET, **SMALL), 16, "objectStorage"),
+            16,
+        ),
+        "the recorded number stays while the tier is bypassed": (
+            _recorded(_pool(**SMALL), 16, "lustre", phase="Bypassed"),
+            16,
+        ),
+        "the number of the user overrides the record": (
+            _recorded(_pool(blocksPerChunk=8, **SMALL), 16, "lustre"),
+            8,
+        ),
+        "a number that the user removed stays": (_recorded(_pool(**SMALL), 8, "lustre"), 8),
+        "a new shared tier changes the number": (_recorded(_pool(**SMALL), 16, "cpu"), 64),
+        "the removal of the shared tier changes the number": (
+            _recorded(_pool(PRIVATE, **SMALL), 64, "lustre"),
+            16,
+        ),
+        "a retained tier counts as removed": (
             _recorded(_pool(PRIVATE, **SMALL), 64, "lustre", phase="Retained"),
             64,
         ),
-        "another one in its place is no change": (_recorded(_pool(BUCKET, **SMALL), 16, "lustre"), 16),
+        "another shared tier in its place keeps the number": (
+            _recorded(_pool(BUCKET, **SMALL), 16, "lustre"),
+            16,
+        ),
     },
 )
 def test_with_a_record(of: KVCachePool, blocks: int) -> None:
@@ -116,21 +151,21 @@ def test_with_a_record(of: KVCachePool, blocks: int) -> None:
     "change",
     {
         "another model": {"model": "openai/gpt-oss-120b"},
-        "another type": {"kvCacheDtype": "fp8"},
-        "other GPUs": {"tensorParallelSize": 2},
-        "another size of blocks": {"blockSize": 32},
+        "another data type": {"kvCacheDtype": "fp8"},
+        "another number of GPUs": {"tensorParallelSize": 2},
+        "another block size": {"blockSize": 32},
         "another version": {"engine": {"image": "vllm/vllm-openai:v0.32.0"}},
         "another backend": {"engine": LMCACHE},
     },
 )
-def test_a_record_is_about_one_cache(change: dict[str, Any]) -> None:
+def test_a_record_does_not_apply_to_another_cache(change: dict[str, Any]) -> None:
     before = _recorded(_pool(**SMALL), 1, "lustre")
     after = _pool(**joined(SMALL, change))
     assert _blocks(before) == 1
     assert _blocks(with_status(after, before.status)) == _blocks(after)
 
 
-def test_another_name_is_another_model() -> None:
+def test_a_record_does_not_apply_to_a_model_with_another_name() -> None:
     of = _recorded(_pool(**SMALL), 16, "lustre")
     assert _blocks(with_status(_pool(name="other", **SMALL), of.status)) == 64
 
@@ -148,21 +183,29 @@ CONFIG, LARGER = (
 @table(
     "of, facts, expected",
     {
-        "a document that is there decides": (_pool(**FROM_MAP), _facts(CONFIG), (64, False)),
-        "one that is not is waited for": (_pool(**FROM_MAP), _facts(None), (16, True)),
-        "one that is none, too": (_pool(**FROM_MAP), _facts("[]"), (16, True)),
-        "one that may not be read, too": (_pool(**FROM_MAP), Facts(), (16, True)),
-        "but not for a number of the user's": (_pool(blocksPerChunk=4, **FROM_MAP), Facts(), (4, False)),
-        "nor for a record": (_recorded(_pool(**FROM_MAP), 32, "lustre"), Facts(), (32, False)),
-        "a model without a document waits for none": (_pool(), Facts(), (16, False)),
+        "an existing document is used": (_pool(**FROM_MAP), _facts(CONFIG), (64, False)),
+        "a missing document is waited for": (_pool(**FROM_MAP), _facts(None), (16, True)),
+        "an invalid document is waited for": (_pool(**FROM_MAP), _facts("[]"), (16, True)),
+        "an unreadable document is waited for": (_pool(**FROM_MAP), Facts(), (16, True)),
+        "with a number of the user, no document is waited for": (
+            _pool(blocksPerChunk=4, **FROM_MAP),
+            Facts(),
+            (4, False),
+        ),
+        "with a record, no document is waited for": (
+            _recorded(_pool(**FROM_MAP), 32, "lustre"),
+            Facts(),
+            (32, False),
+        ),
+        "without a reference, no document is waited for": (_pool(), Facts(), (16, False)),
     },
 )
-def test_a_document(of: KVCachePool, facts: Facts, expected: tuple[int, bool]) -> None:
+def test_document(of: KVCachePool, facts: Facts, expected: tuple[int, bool]) -> None:
     seen = _seen(of, facts)
     assert (seen.blocks_per_chunk, seen.provisional) == expected
 
 
-def test_a_document_that_changes_later_makes_no_cold_cache() -> None:
+def test_a_later_change_of_the_document_keeps_the_cache() -> None:
     of = _pool(**FROM_MAP)
     used = _recorded(of, _blocks(of, _facts(CONFIG)), "lustre")
     assert _blocks(of, _facts(LARGER)) != _blocks(of, _facts(CONFIG))

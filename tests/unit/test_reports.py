@@ -13,7 +13,7 @@ NAMED = re.findall(
 
 
 @pytest.mark.parametrize(("file", "test"), sorted(set(NAMED)))
-def test_is_there(file: str, test: str) -> None:
+def test_exists(file: str, test: str) -> None:
     text = (ROOT / "tests" / file).read_text("utf-8")
     assert re.search(rf"^(async )?def {test}\(", text, re.MULTILINE)
 

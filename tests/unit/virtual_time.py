@@ -10,7 +10,7 @@ Arguments = ParamSpec("Arguments")
 
 
 class _Selector(selectors.DefaultSelector):
-    """Answers at once, and moves the clock by the time that it was asked to wait for."""
+    """Returns at once, and moves the clock by the timeout."""
 
     now = 0.0
 
@@ -35,7 +35,7 @@ class _Loop(asyncio.SelectorEventLoop):
 def in_virtual_time(
     test: Callable[Arguments, Coroutine[Any, Any, None]],
 ) -> Callable[Arguments, None]:
-    """A test that runs in virtual time. A callback that failed fails it."""
+    """Run a test in virtual time. A failed callback fails the test."""
 
     @wraps(test)
     def run(*args: Arguments.args, **kwargs: Arguments.kwargs) -> None:
