@@ -60,8 +60,8 @@ def test_the_status_tells_what_the_shared_tier_delivers(pools: Pools) -> None:
 @pytest.mark.parametrize(
     ("field", "says"),
     [
-        ("kvpool", "share a KV cache reaching past GPU memory"),
-        ("kvpool.spec.mode", "Opportunistic: engines start without"),
+        ("kvpool", "share a KV cache beyond GPU memory"),
+        ("kvpool.spec.mode", "Opportunistic: without waiting for the Lustre tier"),
         ("kvpool.spec.tiers.lustre.capacity", "9000Gi at 1000"),
         ("kvpool.spec.models.extraArgs", "are refused"),
         ("kvpool.status.conditions.message", "what to do"),
