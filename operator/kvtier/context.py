@@ -182,7 +182,7 @@ def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> Lust
 
 
 def _model(pool: KVCachePool, model: ServedModel, config_maps: ConfigMaps, children: Children) -> ModelView:
-    engine, document = versions.facts(model), model_document(model, config_maps)
+    engine, document = versions.facts(model), model_document(model, config_maps, pool.namespace)
     config = known_config(model, document)
     known = served_geometry(model, engine.geometry_flags, config)
     recorded = model.blocks_per_chunk or _recorded(pool, model, engine)

@@ -1,4 +1,4 @@
-"""Conditions compared with what a table says of them."""
+"""Compares conditions with the expectation in a table."""
 
 from kvtier.api.conditions import Condition
 

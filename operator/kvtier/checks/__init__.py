@@ -1,6 +1,6 @@
-"""Prerequisites: one pure function per file, `check(context) -> Condition`; and what must hold before what is made.
+"""Prerequisites: one pure function per file, `check(context) -> Condition`, and the steps that wait for each.
 
-A new one has its line in `CHECKS`, and its type in the steps that it holds up.
+A new prerequisite needs a line in `CHECKS`, and its type in the steps that it blocks.
 """
 
 from collections.abc import Iterable, Mapping
@@ -63,7 +63,7 @@ Checks = Mapping[str, Condition]
 
 
 def run(context: Context) -> Checks:
-    """All of them, in a fixed order."""
+    """The conditions of all prerequisites, in a fixed order."""
     conditions = (check(context) for check in CHECKS)
     return {condition.type: condition for condition in conditions}
 
@@ -72,9 +72,9 @@ _REACHABLE = (LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, PORT_MATCHED
 STORAGE = (GKE_VERSION_SUPPORTED, *_REACHABLE, CAPACITY_VALID)
 NODES = (LOCAL_SSD_SUPPORTED, CPU_TIER_FITS)
 SPEC_FAULTS = (*NODES, ENGINE_SUPPORTED, KV_CACHE_DTYPE_SUPPORTED)
-"""What engines would not start with, so that an update to it would only take away those that run.
+"""Faults with which engines do not start: an update to such a spec would only stop the running engines.
 
-A fault that comes with a node, not with an edit, leaves running engines as they are too.
+Running engines also stay as they are when the fault came with a node, not with an edit of the spec.
 """
 
 ENGINES = (*SPEC_FAULTS, MODEL_CONFIG_VALID, CREDENTIALS_PRESENT)
@@ -83,6 +83,6 @@ ENGINES_ON_LUSTRE = (*ENGINES, *LUSTRE_MOUNTS)
 
 
 def blockers(checks: Checks, types: Iterable[str], strict: bool) -> list[Condition]:
-    """The prerequisites among `types` that do not hold. Unknown counts only for a strict pool."""
+    """The prerequisites among `types` that are False, and for a strict pool those that are Unknown."""
     refused = ("False", "Unknown") if strict else ("False",)
     return [checks[type_] for type_ in types if checks[type_].status in refused]

@@ -1,4 +1,4 @@
-"""CapacityValid: the Lustre capacity is one that its tier can have, and can be reached from where it is."""
+"""CapacityValid: the performance tier allows the Lustre capacity, and the instance can be resized to it."""
 
 from kvtier.api import quantities
 from kvtier.api.conditions import CAPACITY_VALID, Condition, false, true
@@ -12,28 +12,28 @@ from kvtier.facts.versions import GKEVersion
 
 
 def check(context: Context) -> Condition:
-    """Growth is judged against what is provisioned."""
+    """Compares a resize with what is provisioned."""
     lustre = context.lustre.spec
     if lustre is None:
-        return true(CAPACITY_VALID, Reason.NOT_NEEDED, "the pool has no Lustre tier")
+        return true(CAPACITY_VALID, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
     if lustre.tier is None:
         instance = context.lustre.instance
         return _existing(lustre, instance.capacity if instance else None)
     limit, size, have = limits(lustre.tier), lustre.size, _provisioned(context.lustre)
     if not limit.allows(size):
-        message = f"{lustre.capacity} is not possible {_where(lustre)}: {limit.explain(size)}"
+        message = f"{lustre.capacity} is not a valid capacity {_where(lustre)}: {limit.explain(size)}."
         return false(CAPACITY_VALID, Reason.NOT_A_SIZE, message)
     if have is not None and size != have:
-        # Only claims need the driver for it: of other instances, kvtier itself asks the Lustre API.
+        # Only a PVC needs the driver for a resize. kvtier resizes other instances through the Lustre API.
         driver = context.control_plane if lustre.provisioner == "CSI" else None
         fault = _unreachable(have, size, limit) or _driver_too_old(size, driver)
         if fault:
             return fault
-    return true(CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} {_where(lustre)}")
+    return true(CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} is a valid capacity {_where(lustre)}.")
 
 
 def _provisioned(lustre: LustreView) -> int | None:
-    """Bytes that the shared tier has, None before it exists: of a claim, and where the API is silent, by its status."""
+    """Bytes of the Lustre tier, None before it exists: from the Lustre API, or for a PVC from the pool's status."""
     if lustre.instance and lustre.spec and lustre.spec.provisioner != "CSI":
         return lustre.instance.capacity
     recorded = lustre.status.capacity if lustre.status else None
@@ -46,52 +46,52 @@ def _where(lustre: LustreTier) -> str:
 
 
 def _existing(lustre: LustreTier, has: int | None) -> Condition:
-    """What was given by hand against what the instance has."""
+    """Compares spec.tiers.lustre.capacity with the instance, whose capacity (`has`) may be unknown."""
     given = lustre.size
     if has is None:
-        size = f"of {lustre.capacity}, as given by hand" if given else "that the instance has"
-        return true(CAPACITY_VALID, Reason.EXISTING, f"the capacity {size}")
+        seen = f"lustre.capacity is {lustre.capacity}." if given else "lustre.capacity is not set."
+        return true(CAPACITY_VALID, Reason.EXISTING, f"{seen} The capacity of the instance is unknown.")
     if given > has:
         return false(
             CAPACITY_VALID,
             Reason.LARGER_THAN_INSTANCE,
-            f"lustre.capacity is {lustre.capacity}, but {lustre.instance} has {gib(has)}: set it to {gib(has)}",
+            f"lustre.capacity is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set it to {gib(has)}.",
         )
     if 0 < given < has:
         return true(
             CAPACITY_VALID,
             Reason.SMALLER_THAN_INSTANCE,
-            f"lustre.capacity is {lustre.capacity}, {lustre.instance} has {gib(has)}: set it to {gib(has)} to use all",
+            f"lustre.capacity is {lustre.capacity}, {lustre.instance} has {gib(has)}. Set it to {gib(has)} to use all.",
         )
-    return true(CAPACITY_VALID, Reason.EXISTING, f"the instance has {gib(has)}")
+    return true(CAPACITY_VALID, Reason.EXISTING, f"The instance has {gib(has)}.")
 
 
 def _unreachable(have: int, want: int, limit: Limits) -> Condition | None:
-    """Why an instance of `have` bytes cannot become one of `want`, or None."""
+    """Why an instance of `have` bytes cannot be resized to `want` bytes, or None."""
     if want < have:
         return false(
             CAPACITY_VALID,
             Reason.WOULD_SHRINK,
-            f"{gib(have)} is provisioned, Lustre only grows: set it to {gib(have)}",
+            f"{gib(have)} is provisioned, and Lustre cannot shrink. Set lustre.capacity to {gib(have)}.",
         )
     ceiling = limit.threshold * quantities.GIB
     if have <= ceiling < want:
         return false(
             CAPACITY_VALID,
             Reason.ABOVE_GROWTH_LIMIT,
-            f"an instance created at or below {gib(ceiling)} can only grow up to that: {gib(want)} needs a new pool",
+            f"An instance created with {gib(ceiling)} or less cannot grow beyond. Create a new pool for {gib(want)}.",
         )
     return None
 
 
 def _driver_too_old(want: int, control_plane: GKEVersion | None) -> Condition | None:
-    """Why the driver cannot grow a claim to `want` bytes, or None, also for a version that is not known."""
+    """Why the driver cannot resize a PVC to `want` bytes, or None. An unknown version counts as new enough."""
     gate = versions.gate("lustreExpansion")
     if control_plane is None or control_plane >= gate:
         return None
     return false(
         CAPACITY_VALID,
         Reason.EXPANSION_UNSUPPORTED,
-        f"control plane is {control_plane}; growing a claim of the Lustre CSI driver needs {gate}: upgrade, or create "
-        f"a new pool at {gib(want)}, or one with provisioner API or Existing, whose instance grows without the driver",
+        f"The control plane runs {control_plane}, but the Lustre CSI driver needs {gate} to resize a PVC. Upgrade the "
+        f"control plane, or create a new pool with {gib(want)} or with provisioner API or Existing.",
     )

@@ -1,4 +1,4 @@
-"""CPUTierFits: the memory of nodes holds the CPU tiers of their Pods, and GPUs can pin it."""
+"""CPUTierFits: the memory of a node is enough for the CPU tiers of its Pods, and GPUs can pin it."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -7,6 +7,7 @@ from kvtier.api.conditions import CPU_TIER_FITS, Condition, false, true, unknown
 from kvtier.api.placement import pods_per_node
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.context import Context, ModelView
 from kvtier.facts.model import Node, node_names
@@ -15,15 +16,18 @@ from kvtier.sizing.host import allocatable_memory, cpu_tier_fault, largest_tier,
 
 @dataclass(frozen=True, order=True)
 class _Room:
-    """Bytes that the Pods of a node may use, and who says so."""
+    """Bytes that the Pods of one node may use. `of` names the node or the machine type."""
 
     size: int
-    whose: str
+    of: str
 
 
 @dataclass(frozen=True)
 class _Need:
-    """Bytes of one Pod, as CPU tier and for all else; Pods that a node's GPUs allow, and that there may be."""
+    """What one Pod needs, in bytes: its CPU tier, and `beside` for all else.
+
+    `by_gpu` is the number of Pods for which a node has GPUs, `wanted` the number of replicas (None without a limit).
+    """
 
     tier: int
     beside: int
@@ -32,19 +36,19 @@ class _Need:
 
     @property
     def most(self) -> int:
-        """Pods that may meet on a node: an update may bring one more than there are replicas."""
+        """Pods that may run on one node at a time: during an update, one more than there are replicas."""
         return self.by_gpu if self.wanted is None else min(self.by_gpu, self.wanted + 1)
 
     def pods(self, room: _Room) -> int:
-        """Pods that the scheduler lets on such a node: it counts what they reserve."""
+        """Pods that the scheduler places on such a node, according to their requests."""
         return min(self.most, room.size // (self.tier + self.beside))
 
 
 def check(context: Context) -> Condition:
-    """Every Pod has a tier of its own, which the GPUs of its engine share."""
+    """Every Pod has its own CPU tier, which the GPUs of its engine share."""
     tier, machine = context.pool.spec.tiers.cpu, context.pool.spec.node_pool.machine_type
     if tier is None:
-        return true(CPU_TIER_FITS, Reason.NOT_NEEDED, "the pool has no CPU tier")
+        return true(CPU_TIER_FITS, Reason.NOT_NEEDED, "The pool has no CPU tier.")
     unpinned = _unpinned(context.models, tier.capacity.bytes, context.nodes)
     if unpinned is not None:
         return false(CPU_TIER_FITS, Reason.NOT_PINNED, unpinned)
@@ -53,14 +57,14 @@ def check(context: Context) -> Condition:
     for name, need in needs.items():
         fault = _fault(need, rooms)
         if fault is not None:
-            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"model {name}: {fault}")
-    demands = "; ".join(f"model {name}: {_demand(need, rooms)}" for name, need in needs.items())
+            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"Model {name}: {fault}")
+    demands = sentences(*(f"Model {name}: {_demand(need, rooms)}" for name, need in needs.items()))
     if rooms:
         return true(CPU_TIER_FITS, Reason.FITS, demands)
     return unknown(
         CPU_TIER_FITS,
         Reason.MACHINE_TYPE_UNKNOWN,
-        f"kvtier does not know the memory of machine type {machine!r}, and no node of the pool tells it yet. {demands}",
+        f"The memory of machine type {machine!r} is unknown, and no node of the pool reports it yet. {demands}",
     )
 
 
@@ -71,7 +75,8 @@ def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> 
         limits = (tier, model.engine.pinned_tier_gib, model.engine.version)
         fault = pinning_fault(*limits, confidential=bool(confidential))
         if fault:
-            return f"{node_names(confidential) or f'model {model.spec.name}'}: {fault}"
+            where = f"Nodes {node_names(confidential)}" if confidential else f"Model {model.spec.name}"
+            return f"{where}: {fault}"
     return None
 
 
@@ -81,34 +86,33 @@ def _need(pool: KVCachePool, model: ModelView, tier: int) -> _Need:
 
 
 def _fault(need: _Need, rooms: Sequence[_Room]) -> str | None:
-    """A node that no Pod fits on gets none, and does no harm as long as there are others."""
+    """Why the Pods of a model do not fit, or None. Nodes too small for any Pod are ignored if a larger one exists."""
     usable = [room for room in rooms if need.pods(room)] or rooms[-1:]
     faults = (
-        cpu_tier_fault(max(need.pods(room), 1), need.tier, need.beside, room.size, room.whose)
-        for room in usable
+        cpu_tier_fault(max(need.pods(room), 1), need.tier, need.beside, room.size, room.of) for room in usable
     )
     return next((fault for fault in faults if fault), None)
 
 
 def _demand(need: _Need, rooms: Sequence[_Room]) -> str:
-    """What a node's Pods need, and whether its GPUs lie idle because its memory does not go round."""
+    """What the Pods of one node need, and whether GPUs stay idle because memory is short."""
     room = next((room for room in rooms if need.pods(room)), None)
     pods = need.most if room is None else need.pods(room)
-    demand = f"{pods} x {gib(need.tier)} of CPU tier and {pods} x {gib(need.beside)} beside it"
+    demand = f"{pods} x {gib(need.tier)} for CPU tiers and {pods} x {gib(need.beside)} for engines"
     if room is None:
-        return f"a node has to have more than {demand}"
-    fits = f"{demand} fit into the {gib(room.size)} that {room.whose}"
+        return f"each node needs more than {demand}."
+    fits = f"{demand} fit into the {gib(room.size)} for Pods on {room.of}."
     if pods == need.by_gpu or (need.wanted is not None and need.wanted <= pods):
         return fits
     most = largest_tier(need.by_gpu, need.beside, room.size)
-    return f"{fits}, but its GPUs would do for {need.by_gpu} Pods, with tiers of at most {gib(most)}"
+    return f"{fits} Its GPUs could host {need.by_gpu} Pods with CPU tiers of {gib(most)} or less."
 
 
 def _rooms(nodes: Iterable[Node], machine_type: str | None) -> list[_Room]:
-    """The sizes of candidate nodes, smallest first, or else that of the machine type; none where nothing is known."""
+    """The sizes of candidate nodes, smallest first; without nodes, of the machine type; empty if both are unknown."""
     by_name = sorted((node for node in nodes if node.memory), key=lambda node: node.name)
-    sizes = {node.memory // GIB * GIB: f"node {node.name} has for Pods" for node in reversed(by_name)}
+    sizes = {node.memory // GIB * GIB: f"node {node.name}" for node in reversed(by_name)}
     computed = allocatable_memory(machine_type)
     if not sizes and computed is not None:
-        sizes = {computed // GIB * GIB: f"GKE leaves to Pods on {machine_type}"}
-    return sorted(_Room(size, whose) for size, whose in sizes.items())
+        sizes = {computed // GIB * GIB: f"{machine_type}"}
+    return sorted(_Room(size, of) for size, of in sizes.items())

@@ -9,7 +9,7 @@ _MISSING = {"Secret": Reason.SECRET_MISSING, "ConfigMap": Reason.CONFIG_MAP_MISS
 
 
 def check(context: Context) -> Condition:
-    """Only names and keys are looked at, never values. A Pod that lacks one of them never starts."""
+    """Checks names and keys, never values. A Pod does not start while one of them is missing."""
     facts, unread = context.facts, []
     known = {"Secret": facts.secrets.keys, "ConfigMap": facts.config_maps.data}
     for needed in needed_keys(context.pool):
@@ -20,7 +20,7 @@ def check(context: Context) -> Condition:
             return false(
                 CREDENTIALS_PRESENT,
                 _MISSING[needed.kind],
-                f"{needed.by}: {needed.kind} {needed.name} has no key {needed.key}. Create it with kubectl -n "
+                f"{needed.kind} {needed.name} has no key {needed.key}, which {needed.by} needs. Create it: kubectl -n "
                 f"{context.pool.namespace} create {needed.create}",
             )
     if unread:
@@ -28,6 +28,8 @@ def check(context: Context) -> Condition:
         return unknown(
             CREDENTIALS_PRESENT,
             Reason.NOT_READABLE,
-            f"{kind} {unread[0].name} could not be read: grant kvtier get on {kind.lower()}s to have it checked",
+            f"{kind} {unread[0].name} could not be read. Grant kvtier get on {kind.lower()}s to have its keys checked.",
         )
-    return true(CREDENTIALS_PRESENT, Reason.PRESENT, "every Secret and ConfigMap that Pods need has its keys")
+    return true(
+        CREDENTIALS_PRESENT, Reason.PRESENT, "All Secrets and ConfigMaps that Pods need have their keys."
+    )

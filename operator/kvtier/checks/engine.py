@@ -1,36 +1,37 @@
-"""EngineSupported: versions that were seen to work together, and no setting that cannot work."""
+"""EngineSupported: the versions were tested together, and no setting conflicts with what kvtier renders."""
 
 from collections.abc import Iterator
 
 from kvtier.api.conditions import ENGINE_SUPPORTED, Condition, false, true
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import ServedModel, Tiers
 from kvtier.context import Context, ModelView
 from kvtier.data.engines import EngineFacts
 from kvtier.engines import conflicts
 
 _BUCKET_NOTES = (
-    "objectStorage needs the nixl package in the image, which kvtier cannot see: vLLM ends without it",
-    "after a store to objectStorage that failed, vLLM may read a wrong block without an error: see docs/storage.md",
+    "objectStorage needs the nixl package in the image, else vLLM exits. kvtier cannot check the image.",
+    "After a failed write to objectStorage, vLLM may read a wrong block without an error. See docs/storage.md.",
 )
 
 
 def check(context: Context) -> Condition:
-    """What only an edit of the spec mends. Of the image nothing can be seen but its name."""
+    """Faults that only an edit of the spec can fix. kvtier knows the name of an image, not its content."""
     tiers = context.pool.spec.tiers
     notes = list(_BUCKET_NOTES) if tiers.object_storage else []
     for model in context.models:
-        name = f"model {model.spec.name}"
+        name = f"Model {model.spec.name}"
         for reason, fault in _faults(model, tiers):
             if fault:
                 return false(ENGINE_SUPPORTED, reason, f"{name}: {fault}")
         notes += [f"{name}: {note}" for note in engine_notes(model.spec, model.engine, _groups(model))]
     known = sorted({_versions(model) for model in context.models})
-    return true(ENGINE_SUPPORTED, Reason.SUPPORTED, "; ".join([f"kvtier knows {', '.join(known)}", *notes]))
+    return true(ENGINE_SUPPORTED, Reason.SUPPORTED, sentences(f"kvtier supports {', '.join(known)}", *notes))
 
 
 def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None]]:
-    """What may be wrong with an engine, and each with a sentence if it is."""
+    """Each fault that an engine may have: its reason, and the message, or None if the engine does not have it."""
     lmcache = model.spec.engine.lmcache
     if lmcache:
         pair = conflicts.lmcache_fault(model.engine.version, lmcache.version, _groups(model))
@@ -41,22 +42,22 @@ def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None
 
 
 def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) -> list[str]:
-    """What a user should know of an engine that is not refused. `groups` are the model's, None where unknown."""
+    """Warnings about a supported engine. `groups` is the model's number of groups of layers, None if unknown."""
     notes = []
     if not engine.eviction_safe:
         notes.append(
-            f"a request may loop in vLLM {engine.version} when a file of its prefix is removed (vllm#49176): remove "
-            "cache files only while no engine runs, or use a later version"
+            f"In vLLM {engine.version}, a request may loop when a file of its prefix is deleted (vllm#49176). Delete "
+            "cache files only while no engine runs, or use a later version."
         )
     if model.engine.lmcache and groups is None:
         notes.append(
-            "LMCache takes models with one group of layers only, and kvtier does not know this one's"
+            "LMCache caches only models with one group of layers. The number of this model is unknown."
         )
     return notes
 
 
 def _groups(model: ModelView) -> int | None:
-    """Groups of layers that are cached alike, None where kvtier does not know the model."""
+    """Groups of layers that are cached alike, None for an unknown model."""
     return len(model.geometry.groups) if model.geometry else None
 
 

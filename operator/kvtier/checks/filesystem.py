@@ -1,7 +1,7 @@
-"""FilesystemUnique: no node would have to mount two file systems of one name.
+"""FilesystemUnique: no node has to mount two Lustre file systems of the same name.
 
-The Lustre client refuses the second, wherever it is, and the driver refuses even a second volume of the same
-instance (lustre-csi-driver, NodeStageVolume).
+The Lustre client refuses the second one. The driver also refuses a second PersistentVolume of the same instance
+(lustre-csi-driver, NodeStageVolume).
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ _SHOWN = 3
 
 
 def check(context: Context) -> Condition:
-    """Of two pools on the same nodes, the elder has the name; volumes of others are only pointed at."""
+    """Of two pools on the same nodes, the younger is False. PersistentVolumes of others only make it Unknown."""
     pool, lustre = context.pool, context.lustre
     if lustre.spec is None:
-        return true(FILESYSTEM_UNIQUE, Reason.NOT_NEEDED, "the pool has no Lustre tier")
+        return true(FILESYSTEM_UNIQUE, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
     rival = next((one for one in context.facts.neighbours if _in_the_way(pool, one)), None)
     if rival is not None:
         return _taken(rival, identity.instance(pool))
@@ -31,19 +31,19 @@ def check(context: Context) -> Condition:
         return unknown(
             FILESYSTEM_UNIQUE,
             Reason.NAME_NOT_SEEN,
-            f"the file system name of {identity.instance(pool)} is not known before the Lustre API tells it",
+            f"The file system name of {identity.instance(pool)} is unknown until the Lustre API returns it.",
         )
     namesakes = context.facts.volumes.by_filesystem.get(filesystem, ())
     foreign = _foreign(namesakes, (pool.namespace, lustre.claim_name), context.facts.neighbours)
     # The nodes of a ComputeClass are tainted: only the pool's own Pods run there.
     if foreign and pool.spec.node_pool.provisioner == "Existing":
         return _pointed_at(filesystem, foreign)
-    message = f"no other volume on these nodes has file system name {filesystem}"
+    message = f"No other PersistentVolume on these nodes has file system name {filesystem}."
     return true(FILESYSTEM_UNIQUE, Reason.UNIQUE, message)
 
 
 def _mounted(lustre: LustreView) -> str:
-    """The file system name of the pool's volume, empty without one: that name counts, whatever the spec says."""
+    """The file system name of the pool's PersistentVolume, empty without one. It has priority over the spec."""
     own = sorted(lustre.volumes, key=lambda one: one.phase != "Bound")
     return next((volume.filesystem for volume in own if volume.filesystem), "")
 
@@ -53,7 +53,7 @@ def _of_instance(lustre: LustreView) -> str:
 
 
 def _in_the_way(pool: KVCachePool, other: Neighbour) -> bool:
-    """Whether another pool was there first, and runs on nodes that this one could run on."""
+    """Whether another pool is older, and may run on the same nodes."""
     elder = (other.created, other.namespace, other.name) < (created(pool), pool.namespace, pool.name)
     mine = placement.zones(pool)
     apart = mine and other.zones and not set(mine) & set(other.zones)
@@ -61,35 +61,35 @@ def _in_the_way(pool: KVCachePool, other: Neighbour) -> bool:
 
 
 def _compatible(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
-    """Whether a node can run Pods of both: the nodes of a ComputeClass are tainted for its own."""
+    """Whether one node can run Pods of both pools. Nodes of a ComputeClass are tainted for its own Pods."""
     if one.get(placement.COMPUTE_CLASS) != other.get(placement.COMPUTE_CLASS):
         return False
     return all(other.get(key, value) == value for key, value in one.items())
 
 
 def _taken(rival: Neighbour, instance: str | None) -> Condition:
-    """`instance` is the pool's own, by its full name."""
+    """The pool must give way to `rival`. `instance` is the full name of the pool's own instance."""
     name = f"{rival.namespace}/{rival.name}"
-    apart = "keep the pools on different nodes (nodePool.nodeSelector)"
+    apart = "put the pools on different nodes (nodePool.nodeSelector)."
     if rival.instance and rival.instance == instance:
         return false(
             FILESYSTEM_UNIQUE,
             Reason.INSTANCE_SHARED,
-            f"pool {name}, which was there first, uses {rival.instance} on the same nodes, and a node mounts one "
-            f"volume of an instance: add these models to that pool, or {apart}",
+            f"The older pool {name} uses {rival.instance} on these nodes, and a node mounts an instance only once. "
+            f"Add these models to that pool, or {apart}",
         )
     return false(
         FILESYSTEM_UNIQUE,
         Reason.FILESYSTEM_NAME_TAKEN,
-        f"pool {name}, which was there first, has file system name {rival.filesystem} on the same nodes, and a node "
-        f"mounts one file system of a name: make this pool anew with another lustre.filesystem, or {apart}",
+        f"The older pool {name} uses file system name {rival.filesystem} on these nodes. "
+        f"Recreate this pool with another lustre.filesystem, or {apart}",
     )
 
 
 def _foreign(
     namesakes: Iterable[Volume], claim: tuple[str, str], neighbours: Iterable[Neighbour]
 ) -> list[Volume]:
-    """Volumes that could be mounted, and are reserved for neither the pool's own `claim` nor that of a neighbour."""
+    """PersistentVolumes that could be mounted, without those of the pool's own PVC (`claim`) and of other pools."""
     known = {claim, *((one.namespace, names.claim(one.name)) for one in neighbours)}
     return [volume for volume in namesakes if volume.claim not in known and volume.phase in _MOUNTABLE]
 
@@ -99,11 +99,11 @@ def _pointed_at(filesystem: str, foreign: list[Volume]) -> Condition:
     return unknown(
         FILESYSTEM_UNIQUE,
         Reason.FOREIGN_VOLUME,
-        f"{named} has file system name {filesystem} too, and a node mounts one file system of a name: keep the Pods "
-        "that use it off this pool's nodes, or make this pool anew with another lustre.filesystem",
+        f"File system name {filesystem} is also used by {named}, and a node mounts only one file system of a name. "
+        "Keep the Pods that use it off this pool's nodes, or recreate this pool with another lustre.filesystem.",
     )
 
 
 def _described(volume: Volume) -> str:
-    claim = f" (claim {'/'.join(volume.claim)})" if volume.claim else ""
+    claim = f" (PVC {'/'.join(volume.claim)})" if volume.claim else ""
     return f"PersistentVolume {volume.name}{claim}"

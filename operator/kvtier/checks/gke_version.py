@@ -1,11 +1,12 @@
-"""GKEVersionSupported: control plane and candidate nodes are new enough for what the pool uses."""
+"""GKEVersionSupported: control plane and candidate nodes are new enough for the pool."""
 
 from collections.abc import Iterator, Sequence
 
+from kvtier.api import gcloud
 from kvtier.api.conditions import GKE_VERSION_SUPPORTED, Condition, false, true, unknown
 from kvtier.api.quantities import GIB
 from kvtier.api.reasons import Reason
-from kvtier.api.v1alpha1 import LustreTier
+from kvtier.api.v1alpha1 import Cluster, LustreTier
 from kvtier.context import Context
 from kvtier.facts import versions
 from kvtier.facts.model import Node, node_names
@@ -15,68 +16,66 @@ _SMALL = 18_000 * GIB
 
 
 def check(context: Context) -> Condition:
-    """Versions against the gates of `data/gke_versions.yaml`; only Lustre has any."""
+    """Compares versions with the gates of `data/gke_versions.yaml`. Only the Lustre tier has gates."""
     lustre, running = context.lustre.spec, context.control_plane
     if lustre is None:
-        return true(
-            GKE_VERSION_SUPPORTED, Reason.NO_GATE, "the pool uses nothing that needs a certain GKE version"
-        )
+        return true(GKE_VERSION_SUPPORTED, Reason.NO_GATE, "The pool needs no certain GKE version.")
     if running is None:
         return unknown(
             GKE_VERSION_SUPPORTED,
             Reason.VERSION_NOT_RECOGNISED,
-            f"the API server reports version {context.facts.cluster.version!r}, which is not a GKE version such as "
-            "1.35.0-gke.2331000, so the gates of the Lustre CSI driver cannot be checked",
+            f"The API server reports version {context.facts.cluster.version!r}, which is not a GKE version such as "
+            "1.35.0-gke.2331000. Whether it is new enough for the Lustre CSI driver is unknown.",
         )
     return (
-        _control_plane(lustre, running)
-        or _nodes(context.nodes)
-        or true(GKE_VERSION_SUPPORTED, Reason.SUPPORTED, f"control plane {running}")
+        _control_plane(lustre, running, context.pool.spec.cluster)
+        or _nodes(context.nodes, context.pool.spec.cluster)
+        or true(GKE_VERSION_SUPPORTED, Reason.SUPPORTED, f"The control plane runs {running}.")
     )
 
 
-def _control_plane(lustre: LustreTier, running: GKEVersion) -> Condition | None:
-    """The first reason why the control plane's version is not enough, or None."""
+def _control_plane(lustre: LustreTier, running: GKEVersion, cluster: Cluster | None) -> Condition | None:
+    """The first reason why the control plane is too old, or None."""
     for gate, what in _gates(lustre, running):
         if running < gate:
             return false(
                 GKE_VERSION_SUPPORTED,
                 Reason.CONTROL_PLANE_TOO_OLD,
-                f"control plane is {running}; {what} needs {gate}: upgrade with "
-                "gcloud container clusters upgrade CLUSTER --master",
+                f"The control plane runs {running}, but {what} needs {gate}. Upgrade it: "
+                f"{gcloud.clusters('upgrade', cluster, '--master')}",
             )
     return None
 
 
 def _gates(lustre: LustreTier, running: GKEVersion) -> Iterator[tuple[GKEVersion, str]]:
-    """Versions from which something works that the tier needs. Only of a claim does the driver make the instance."""
+    """The versions that the tier needs, and why. Only for a PVC does the driver create the instance."""
     yield versions.gate("lustreDriver"), "the managed Lustre CSI driver"
     if lustre.provisioner != "CSI":
         return
     broken, fixed = versions.defect("lustreTierParameter")
     if broken <= running < fixed:
-        yield fixed, "creating Lustre volumes (broken in this release by a known bug)"
+        yield fixed, "the creation of Lustre PersistentVolumes (a known bug of this release)"
     if lustre.size < _SMALL:
         yield versions.gate("lustre9000Gi"), "a Lustre instance below 18000Gi"
 
 
-def _nodes(nodes: Sequence[Node]) -> Condition | None:
-    """The first reason why candidate nodes are too old or cannot be judged, or None."""
+def _nodes(nodes: Sequence[Node], cluster: Cluster | None) -> Condition | None:
+    """The first reason why candidate nodes are too old, or why their version is unknown, or None."""
     old = [node for node in nodes if node.version and node.version < _node_gate(node)]
     if old:
+        flags = f"--node-pool={old[0].labels.get(gcloud.NODE_POOL, 'NODE_POOL')}"
         return false(
             GKE_VERSION_SUPPORTED,
             Reason.NODES_TOO_OLD,
-            f"{node_names(old)} run {old[0].kubelet_version} ({old[0].architecture}); the Lustre CSI driver needs "
-            f"{_node_gate(old[0])} there: upgrade the node pool with gcloud container clusters upgrade CLUSTER "
-            "--node-pool POOL",
+            f"The kubelet on {node_names(old)} is {old[0].kubelet_version} ({old[0].architecture}), but the Lustre CSI "
+            f"driver needs {_node_gate(old[0])}. Upgrade the node pool: {gcloud.clusters('upgrade', cluster, flags)}",
         )
     unread = [node for node in nodes if node.version is None]
     if unread:
         return unknown(
             GKE_VERSION_SUPPORTED,
             Reason.NODE_VERSION_NOT_RECOGNISED,
-            f"{node_names(unread)} report version {unread[0].kubelet_version!r}, which is not a GKE version",
+            f"The kubelet on {node_names(unread)} reports {unread[0].kubelet_version!r}, which is not a GKE version.",
         )
     return None
 

@@ -1,4 +1,4 @@
-"""LocalSSDSupported: the machine type has the Local SSD that the pool's Pods are promised."""
+"""LocalSSDSupported: the machine type has enough Local SSD for the pool's Pods."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -22,55 +22,62 @@ class _Disks:
 
 
 def check(context: Context) -> Condition:
-    """Pods of one node share its disks, so their capacities add up."""
+    """Adds up the capacities of the Pods of one node, which share its disks."""
     tier, nodes = context.pool.spec.tiers.local_ssd, context.pool.spec.node_pool
     if tier is None:
-        return true(LOCAL_SSD_SUPPORTED, Reason.NOT_NEEDED, "the pool has no Local SSD tier")
+        return true(LOCAL_SSD_SUPPORTED, Reason.NOT_NEEDED, "The pool has no Local SSD tier.")
     disks = _disks(nodes.machine_type, nodes.local_ssd_count)
     if disks is None:
         return unknown(
             LOCAL_SSD_SUPPORTED,
             Reason.MACHINE_TYPE_UNKNOWN,
-            f"kvtier has no Local SSD figures for machine type {nodes.machine_type!r}: set nodePool.localSSDCount",
+            f"The Local SSDs of machine type {nodes.machine_type!r} are unknown. Set nodePool.localSSDCount.",
         )
     if disks.count == 0:
-        remedy = "choose" if disks.fixed else "set nodePool.localSSDCount, choose"
+        remedy = "Choose" if disks.fixed else "Set nodePool.localSSDCount, choose"
         return false(
             LOCAL_SSD_SUPPORTED,
             Reason.NO_LOCAL_SSD,
-            f"{nodes.machine_type} comes without Local SSD: {remedy} another machine type, or remove tiers.localSSD",
+            f"{nodes.machine_type} has no Local SSD. {remedy} another machine type, or remove tiers.localSSD.",
         )
     if disks.fixed and nodes.local_ssd_count not in (None, disks.count):
         return false(
             LOCAL_SSD_SUPPORTED,
             Reason.FIXED_DISK_COUNT,
-            f"{nodes.machine_type} always has {disks.count} Local SSDs: leave nodePool.localSSDCount out",
+            f"{nodes.machine_type} always has {disks.count} Local SSDs. Remove nodePool.localSSDCount.",
         )
     pods = max(pods_per_node(context.pool, model) for model in context.pool.spec.models)
     return _fit(tier.capacity, pods, nodes.accelerator.count, *_allocatable(context.nodes, disks.count))
 
 
-def _fit(capacity: Quantity, pods: int, gpus: int, allocatable: int, whose: str) -> Condition:
-    """An emptyDir is charged with all that its Pods hold on the node's disks, and its Pods are evicted for it."""
+def _fit(capacity: Quantity, pods: int, gpus: int, allocatable: int, where: str) -> Condition:
+    """Whether the cache files and all other files of a node's Pods fit, else the kubelet would evict Pods."""
     beside = MACHINE_TYPES.beside_gib_per_gpu * gpus * GIB
-    wants = f"{pods} x {capacity} and {gib(beside)} beside it (model weights, logs)"
+    wants = f"{pods} x {capacity} for cache files and {gib(beside)} for model weights and logs"
     if pods * capacity.bytes + beside > allocatable:
         most = max(allocatable - beside, 0) // pods // GIB * GIB
+        remedy = (
+            f"Reduce tiers.localSSD.capacity to {gib(most)} or less"
+            if most
+            else "Use nodes with more Local SSD"
+        )
         return false(
             LOCAL_SSD_SUPPORTED,
             Reason.TOO_LARGE,
-            f"{wants} are more than the {gib(allocatable)} that {whose}: at most {gib(most)} per Pod",
+            f"{wants} do not fit into the {gib(allocatable)} for Pods on {where}. {remedy}.",
         )
-    return true(LOCAL_SSD_SUPPORTED, Reason.FITS, f"{wants} fit into the {gib(allocatable)} that {whose}")
+    return true(
+        LOCAL_SSD_SUPPORTED, Reason.FITS, f"{wants} fit into the {gib(allocatable)} for Pods on {where}."
+    )
 
 
 def _allocatable(nodes: Iterable[Node], disks: int) -> tuple[int, str]:
-    """Bytes that the Pods of a node may use, and who says so: the smallest candidate, or else the machine type."""
+    """Bytes for the Pods of a node, and where: on the smallest candidate, or else on the disks of the machine type."""
     reporting = [node for node in nodes if node.ephemeral_storage]
     if reporting:
         smallest = min(reporting, key=lambda node: (node.ephemeral_storage, node.name))
-        return smallest.ephemeral_storage // GIB * GIB, f"node {smallest.name} has for Pods"
-    return _computed(disks), f"GKE leaves of {disks} Local SSDs for Pods"
+        return smallest.ephemeral_storage // GIB * GIB, f"node {smallest.name}"
+    return _computed(disks), f"{disks} Local SSDs"
 
 
 def _computed(disks: int) -> int:
@@ -81,7 +88,7 @@ def _computed(disks: int) -> int:
 
 
 def _disks(machine_type: str | None, asked: int | None) -> _Disks | None:
-    """Disks of a node, or None when nothing is known about the machine type."""
+    """Disks of a node, or None for an unknown machine type."""
     name = machine_type or ""
     if name in MACHINE_TYPES.attached:
         return _Disks(MACHINE_TYPES.attached[name], fixed=True)

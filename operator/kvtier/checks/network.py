@@ -1,4 +1,4 @@
-"""NetworkMatched: the Lustre instance is in the cluster's own VPC network, else no node can mount it."""
+"""NetworkMatched: the Lustre instance is in the VPC network of the cluster, else no node can mount it."""
 
 import re
 
@@ -10,19 +10,19 @@ _NETWORK = re.compile(r"(?:^|/)projects/(?P<project>[^/]+)/global/networks/(?P<n
 
 
 def check(context: Context) -> Condition:
-    """Compares the full network names: only the GKE API knows the cluster's, the Lustre API an existing instance's."""
+    """Compares full network names: the cluster's from the GKE API, an existing instance's from the Lustre API."""
     lustre, gke = context.lustre, context.facts.gke
     if lustre.spec is None:
-        return true(NETWORK_MATCHED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
+        return true(NETWORK_MATCHED, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
     if gke is None:
         return unknown(
             NETWORK_MATCHED,
             Reason.CLUSTER_NOT_GIVEN,
-            "nodes do not tell their VPC network: set spec.cluster to let kvtier ask the GKE API",
+            "Nodes do not report their VPC network. Set spec.cluster so that kvtier can read it from the GKE API.",
         )
     if gke.error or not gke.network:
         return unknown(
-            NETWORK_MATCHED, Reason.GKE_UNREACHABLE, gke.error or "the GKE API did not name a network"
+            NETWORK_MATCHED, Reason.GKE_UNREACHABLE, gke.error or "The GKE API returned no network."
         )
     if lustre.spec.network:
         return _compare(lustre.spec.network, gke.network, "lustre.network is")
@@ -31,7 +31,7 @@ def check(context: Context) -> Condition:
     return unknown(
         NETWORK_MATCHED,
         Reason.INSTANCE_NOT_SEEN,
-        lustre.error or f"the Lustre API does not tell the network of {lustre.spec.instance}",
+        lustre.error or f"The Lustre API returned no network for {lustre.spec.instance}.",
     )
 
 
@@ -42,12 +42,14 @@ def _compare(wanted: str, actual: str, subject: str) -> Condition:
         return unknown(
             NETWORK_MATCHED,
             Reason.NETWORK_NOT_RECOGNISED,
-            f"the {api} API names the network {named!r}, which is not projects/PROJECT/global/networks/NETWORK",
+            f"The {api} API returned network {named!r}, which is not projects/PROJECT/global/networks/NETWORK.",
         )
     if mine["name"] != theirs["name"]:
         return _other(wanted, actual, subject)
     if mine["project"] == theirs["project"]:
-        return true(NETWORK_MATCHED, Reason.SAME_NETWORK, f"cluster and Lustre are in {actual}")
+        return true(
+            NETWORK_MATCHED, Reason.SAME_NETWORK, f"The cluster and the Lustre instance are in {actual}."
+        )
     numbers = [one for one in (mine["project"], theirs["project"]) if one.isdigit()]
     if len(numbers) == 1:
         return _by_number(wanted, actual, subject, numbers[0])
@@ -58,8 +60,8 @@ def _by_number(wanted: str, actual: str, subject: str, number: str) -> Condition
     return unknown(
         NETWORK_MATCHED,
         Reason.PROJECT_NUMBER,
-        f"the cluster is in {actual}, {subject} {wanted}: one names its project by number, so they cannot "
-        f"be compared; gcloud projects describe {number} --format='value(projectId)' tells",
+        f"The cluster is in {actual}, and {subject} {wanted}. A project number cannot be compared with a project ID. "
+        f"Look up the ID: gcloud projects describe {number} --format='value(projectId)'",
     )
 
 
@@ -67,6 +69,6 @@ def _other(wanted: str, actual: str, subject: str) -> Condition:
     return false(
         NETWORK_MATCHED,
         Reason.OTHER_NETWORK,
-        f"the cluster is in {actual}, {subject} {wanted}: nodes could not reach the instance; "
-        "peered networks do not count",
+        f"The cluster is in {actual}, but {subject} {wanted}. Nodes cannot reach the instance, "
+        "not even through peering. Use an instance in the network of the cluster.",
     )

@@ -12,26 +12,28 @@ _COS = "Container-Optimized OS from Google"
 def check(context: Context) -> Condition:
     """The GKE label and the image's own name must both say COS: a custom image keeps the label."""
     if context.lustre.spec is None:
-        return true(NODE_IMAGE_SUPPORTED, Reason.NOT_NEEDED, "only the Lustre tier depends on the node image")
+        return true(NODE_IMAGE_SUPPORTED, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
     nodes = context.nodes
     other = [node for node in nodes if not _is_cos(node)]
     if other:
         return false(
             NODE_IMAGE_SUPPORTED,
             Reason.NOT_COS,
-            f"{node_names(other)} run {other[0].os_image!r}: Managed Lustre needs {_COS}; create the node pool with "
-            "--image-type=COS_CONTAINERD",
+            f"The node image on {node_names(other)} is {other[0].os_image!r}, but Managed Lustre needs {_COS}. "
+            "Recreate the node pool with --image-type=COS_CONTAINERD.",
         )
     if nodes:
-        return true(NODE_IMAGE_SUPPORTED, Reason.COS, f"every candidate node runs COS ({len(nodes)})")
+        return true(
+            NODE_IMAGE_SUPPORTED, Reason.COS, f"All {len(nodes)} candidate nodes run Container-Optimized OS."
+        )
     if context.pool.spec.node_pool.provisioner == "ComputeClass":
         return true(
-            NODE_IMAGE_SUPPORTED, Reason.COMPUTE_CLASS_USES_COS, "new nodes are made with cos_containerd"
+            NODE_IMAGE_SUPPORTED, Reason.COMPUTE_CLASS_USES_COS, "GKE creates the nodes with cos_containerd."
         )
     return unknown(
         NODE_IMAGE_SUPPORTED,
         Reason.NO_CANDIDATE_NODES,
-        "no node matches nodePool yet, so no image can be seen",
+        "No node matches nodePool yet, so the node image is unknown.",
     )
 
 

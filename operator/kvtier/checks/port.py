@@ -1,9 +1,12 @@
-"""PortMatched: nodes speak to Lustre at the port at which the instance listens."""
+"""PortMatched: nodes use the port on which the Lustre instance listens."""
 
 from collections.abc import Iterable
 
+from kvtier.api import gcloud
 from kvtier.api.conditions import PORT_MATCHED, Condition, false, true, unknown
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
+from kvtier.api.v1alpha1 import Cluster
 from kvtier.context import Context
 from kvtier.facts import versions
 from kvtier.facts.model import Instance
@@ -14,46 +17,38 @@ _LEGACY = "--enable-legacy-lustre-port"
 
 
 def check(context: Context) -> Condition:
-    """A node has one port: 6988 if the cluster's driver is configured so, else 988, which needs a version.
+    """Nodes use 6988 if the cluster's driver is configured for it, else 988, which needs a GKE version.
 
-    An instance listens at 6988 if it was made with gke-support-enabled.
+    An instance listens on 6988 if it was created with gke-support-enabled, else on 988.
     """
     lustre, gke = context.lustre, context.facts.gke
     if lustre.spec is None:
-        return true(PORT_MATCHED, Reason.NOT_NEEDED, "the pool has no Lustre tier")
+        return true(PORT_MATCHED, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
     nodes = gke.legacy_port if gke else None
     instance = _of_instance(lustre.spec.provisioner, lustre.instance, nodes)
     if instance is None:
         return unknown(
             PORT_MATCHED,
             Reason.INSTANCE_NOT_SEEN,
-            f"whether {lustre.spec.instance} listens at 988 or 6988 is told by the Lustre API only",
+            f"The port of {lustre.spec.instance} (988 or 6988) is unknown until the Lustre API returns it.",
         )
     old = _too_old([node.version for node in context.nodes] or [context.control_plane])
     if nodes is not None:
-        return _compared(nodes, instance, old)
+        return _compared(nodes, instance, old, context.pool.spec.cluster)
     made = lustre.spec.provisioner != "Existing"
     if made and old is None:
-        # Only an old node or a port set on purpose can stand in the way.
-        return true(
-            PORT_MATCHED,
-            Reason.MADE,
-            "the instance is made for the port at which GKE's nodes speak to Lustre",
-        )
-    why = f"nodes older than {_gate()} ({old}) need {_LEGACY}; " if made else ""
-    cause = (gke.error if gke else None) or "set spec.cluster to let kvtier ask the GKE API"
-    return unknown(
-        PORT_MATCHED,
-        Reason.CLUSTER_NOT_SEEN,
-        f"the instance listens at {_PORTS[instance]}; {why}whether the nodes speak to that port cannot be seen: "
-        f"{cause}",
-    )
+        # Only an old node, or a port that somebody has configured, could differ.
+        return true(PORT_MATCHED, Reason.MADE, "The instance is created with the port that GKE nodes use.")
+    seen = f"The instance listens on port {_PORTS[instance]}. The port of the nodes is unknown"
+    why = f"Nodes older than {_gate()} ({old}) need {_LEGACY}" if made else ""
+    cause = (gke.error if gke else None) or "Set spec.cluster so that kvtier can read it from the GKE API"
+    return unknown(PORT_MATCHED, Reason.CLUSTER_NOT_SEEN, sentences(seen, why, cause))
 
 
 def _of_instance(provisioner: str, instance: Instance | None, nodes: bool | None) -> bool | None:
-    """Whether the instance listens at the legacy port, None where that is not known; `nodes` is whether they use it.
+    """Whether the instance listens on the legacy port, None if unknown. `nodes`: whether the nodes use that port.
 
-    The driver makes instances for the port of its nodes, kvtier for 988.
+    The driver creates instances for the port of its nodes, kvtier creates them for 988.
     """
     if provisioner == "CSI":
         return bool(nodes)
@@ -62,27 +57,27 @@ def _of_instance(provisioner: str, instance: Instance | None, nodes: bool | None
     return instance.legacy_port if instance else None
 
 
-def _compared(nodes: bool, instance: bool, old: GKEVersion | None) -> Condition:
-    """Both ports, each as whether it is the legacy one; `old` is of a node for which only that one works."""
+def _compared(nodes: bool, instance: bool, old: GKEVersion | None, cluster: Cluster | None) -> Condition:
+    """Compares the ports; True stands for the legacy one. `old`: version of a node that supports only that one."""
     if nodes != instance:
-        return _legacy_instance() if instance else _legacy_cluster()
+        return _legacy_instance(cluster) if instance else _legacy_cluster()
     if old and not nodes:
         return false(
             PORT_MATCHED,
             Reason.PORT_NEEDS_VERSION,
-            f"nodes at {old} cannot speak to Lustre at 988, where GKE's metadata server is; that needs {_gate()}: "
-            f"upgrade, or gcloud container clusters update CLUSTER {_LEGACY} for instances at 6988",
+            f"Nodes with {old} cannot use port 988 for Lustre, because GKE's metadata server uses it. Upgrade them to "
+            f"{_gate()}, or use instances on port 6988: {gcloud.clusters('update', cluster, _LEGACY)}",
         )
-    return true(PORT_MATCHED, Reason.MATCHED, f"nodes and instance speak at {_PORTS[instance]}")
+    return true(PORT_MATCHED, Reason.MATCHED, f"The nodes and the instance use port {_PORTS[instance]}.")
 
 
-def _legacy_instance() -> Condition:
+def _legacy_instance(cluster: Cluster | None) -> Condition:
     return false(
         PORT_MATCHED,
         Reason.LEGACY_INSTANCE,
-        "the instance listens at 6988 (made with gke-support-enabled), the nodes speak at 988: "
-        f"gcloud container clusters update CLUSTER {_LEGACY} and upgrade the node pools, or use an instance that was "
-        "made without gke-support-enabled",
+        "The instance listens on port 6988 (gke-support-enabled), but the nodes use 988. Use an instance without "
+        "gke-support-enabled, or enable 6988 on the nodes and upgrade the node pools: "
+        f"{gcloud.clusters('update', cluster, _LEGACY)}",
     )
 
 
@@ -90,14 +85,13 @@ def _legacy_cluster() -> Condition:
     return false(
         PORT_MATCHED,
         Reason.LEGACY_CLUSTER,
-        f"the nodes speak to Lustre at 6988 ({_LEGACY}), the instance listens at 988: "
-        "take enableLegacyLustrePort out of the cluster's Lustre CSI add-on and upgrade the node pools, or use an "
-        "instance that was made with gke-support-enabled",
+        f"The nodes use port 6988 ({_LEGACY}), but the instance listens on 988. Use an instance with "
+        "gke-support-enabled, or remove enableLegacyLustrePort from the Lustre CSI add-on and upgrade the node pools.",
     )
 
 
 def _too_old(versions_seen: Iterable[GKEVersion | None]) -> GKEVersion | None:
-    """The oldest of these versions, if it is below the gate."""
+    """The oldest of these versions if it is below the gate, else None."""
     oldest = min((version for version in versions_seen if version), default=None)
     return oldest if oldest and oldest < _gate() else None
 

@@ -1,6 +1,6 @@
-"""Tables of facts that others may change (limits, versions, machine types, flags), and their typed readers.
+"""Tables of facts that change outside kvtier (limits, versions, machine types, flags), and their typed readers.
 
-Each table names its source and the date of that.
+Each table names its source, and the date when it was read.
 """
 
 from datetime import date
@@ -14,7 +14,7 @@ from pydantic.alias_generators import to_camel
 
 
 class Row(BaseModel):
-    """A part of a table. A key that no field reads is an error."""
+    """A part of a table. Unknown keys are an error."""
 
     model_config = ConfigDict(frozen=True, extra="forbid", alias_generator=to_camel)
 

@@ -1,6 +1,6 @@
 """What kvtier knows about versions of vLLM and of LMCache: `data/engines.yaml` and `data/lmcache.yaml`, typed.
 
-The name of every flag and key that kvtier renders comes from the version's row, under the name of what it sets.
+Every flag and key that kvtier renders comes from the row of the version. The row names it after what it sets.
 """
 
 from typing import Annotated, Any
@@ -11,7 +11,7 @@ from kvtier.data import Row, Table, table
 
 
 class FileTier(Row):
-    """vLLM's secondary tier of files: its type, the key of its directory, and its settings by tier of the pool."""
+    """vLLM's secondary tier for files: its type, the key of its directory, and its settings by tier of the pool."""
 
     type: str
     root: str
@@ -19,7 +19,7 @@ class FileTier(Row):
 
 
 class StoreKeys(Row):
-    """Keys of the bucket of a tier of objects."""
+    """Keys that describe the bucket of an object tier."""
 
     bucket: str
     endpoint: str
@@ -28,9 +28,9 @@ class StoreKeys(Row):
 
 
 class ObjectTier(Row):
-    """vLLM's secondary tier of objects: its type, the keys of its bucket and of its prefix, and its settings.
+    """vLLM's secondary tier for objects: its type, the keys of its bucket and of its prefix, and its settings.
 
-    `environment`: variables that this version needs beside those that all do.
+    `environment`: environment variables that the engine needs for this tier.
     """
 
     type: str
@@ -42,7 +42,7 @@ class ObjectTier(Row):
 
 
 class TransferKeys(Row):
-    """Keys of --kv-transfer-config, whichever connector it is for."""
+    """Keys of --kv-transfer-config, the same for every connector."""
 
     connector: str
     role: str
@@ -63,9 +63,9 @@ class ConnectorKeys(Row):
 class EngineFacts(Row):
     """One vLLM version. Sizes in GiB, times in seconds.
 
-    `flags`: by what they set, the flag that kvtier renders, and then others that set the same. `pinned_tier_gib`:
-    the largest CPU tier that can be pinned, None for no limit. `eviction_safe`: a block that an evictor took away
-    is a miss.
+    `flags`: by what they set, the flag that kvtier renders, then other flags that set the same. `pinned_tier_gib`:
+    size from which a CPU tier cannot be pinned, None for no limit. `eviction_safe`: vLLM treats a block that an evictor
+    deleted as a miss.
     """
 
     version: str
@@ -92,17 +92,17 @@ class EngineFacts(Row):
 
 
 class ChunkLimits(Row):
-    """How large a file on a shared tier should be at least, and for how many tokens it may stand at most."""
+    """Least size of a file on a shared tier, and most tokens of a chunk."""
 
     file_mib: int
     most_tokens: int
 
 
 class Conflict(Row):
-    """A setting that vLLM takes by itself, and that does not work with what kvtier renders.
+    """A setting that vLLM supports, but not together with what kvtier renders.
 
-    Either one of `flags`, with a number above `above` if there is one, or `variable`, with `contains` in its value.
-    `tiered`: only beside a CPU tier. `unless`: not where one of these flags is given too.
+    It is one of `flags`, with a value above `above` if that is set, or `variable`, with `contains` in its value.
+    `tiered`: conflicts only with a CPU tier. `unless`: one of these flags resolves the conflict.
     """
 
     flags: tuple[str, ...] = ()
@@ -131,7 +131,7 @@ class EngineTable(Table):
 
 
 class AdapterKeys(Row):
-    """LMCache's adapter for files: its type, and keys of its JSON."""
+    """LMCache's adapter for files: its type, and the keys of its JSON."""
 
     type: str
     directory: str
@@ -156,8 +156,8 @@ class LMCacheConnectorKeys(Row):
 class LMCacheFacts(Row):
     """One LMCache version. Times in seconds.
 
-    `flags` are those of the server, by what they set. `request_seconds`: how long an engine waits for an answer.
-    `startup_seconds`: time to start the server, before it takes the CPU tier.
+    `flags`: the flags of the server, by what they set. `request_seconds`: how long an engine waits for a response.
+    `startup_seconds`: time to start the server, before it allocates the CPU tier.
     """
 
     flags: dict[str, str]
@@ -168,7 +168,7 @@ class LMCacheFacts(Row):
 
 
 class Pair(Row):
-    """A vLLM and an LMCache version that were seen to give right tokens together, and how."""
+    """Versions of vLLM and LMCache that gave correct tokens together, and in which test (`seen`)."""
 
     vllm: str
     lmcache: str

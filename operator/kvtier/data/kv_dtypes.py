@@ -1,4 +1,4 @@
-"""Element types of the cache, by --kv-cache-dtype: how many bytes they take, and what takes them, typed."""
+"""Element types of the cache, by --kv-cache-dtype: their bytes, and which GPUs support them, typed."""
 
 from typing import Annotated
 
@@ -8,7 +8,7 @@ from kvtier.data import Row, Table, table
 
 
 class Layout(Row):
-    """How a type is laid out: `bits` per element, and scales; or `latent` bytes for a whole latent."""
+    """Layout of a type: `bits` per element, and scales; or `latent` bytes for a whole latent."""
 
     bits: int | None = None
     scale: int = 0
@@ -17,7 +17,7 @@ class Layout(Row):
 
 
 class Capabilities(Row):
-    """GPUs that take a type, by compute capability times ten; `latent` in place of `least` for latents."""
+    """GPUs that support a type, by compute capability times ten. For latents, `latent` replaces `least`."""
 
     least: Annotated[int, Field(alias="from")]
     most: Annotated[int | None, Field(alias="to")] = None
@@ -25,7 +25,7 @@ class Capabilities(Row):
 
 
 class Indexer(Row):
-    """What the indexer of sparse attention adds: `scale` bytes for so many elements of 8 bits."""
+    """Layout of the indexer of sparse attention: `scale` bytes for `elements_per_scale` elements of 8 bits."""
 
     elements_per_scale: int
     scale: int

@@ -11,9 +11,9 @@ _GIB = 1 << 30
 
 
 class Limits(Row):
-    """Capacities in GiB that one performance tier allows: multiples of a step, which grows above a threshold.
+    """Capacities in GiB that one performance tier allows: multiples of a step, which is larger above a threshold.
 
-    And operations per second for each TiB of capacity, None where none are published.
+    IOPS are per TiB of capacity, None if they are not published.
     """
 
     min: int
@@ -33,7 +33,7 @@ class Limits(Row):
         return rest == 0 and self.min <= gib <= self.max and gib % self.step_at(gib) == 0
 
     def ceiling(self, gib: int) -> int:
-        """The largest capacity in GiB to which an instance of `gib` can grow: the threshold is not passed."""
+        """The largest capacity in GiB to which an instance of `gib` can grow. It cannot cross the threshold."""
         return self.threshold if gib <= self.threshold else self.max
 
     def nearest(self, size: int) -> list[int]:
@@ -58,7 +58,7 @@ class Limits(Row):
 
 
 class MetadataStep(Row):
-    """Operations on files per second, for each whole step of throughput in GBps."""
+    """Metadata operations per second for each whole step of throughput in GBps."""
 
     throughput: Annotated[int, Field(alias="perThroughputGBps")]
     stat: int
@@ -83,5 +83,5 @@ def tiers() -> list[int | str]:
 
 
 def limits(tier: int | str) -> Limits:
-    """What a performance tier allows."""
+    """The limits of a performance tier."""
     return LUSTRE.tiers[tier]

@@ -1,4 +1,4 @@
-"""GPUs and machine types of GKE: what they have, and what is left of it for Pods, typed."""
+"""GPUs and machine types of GKE: their resources, and what is left for Pods, typed."""
 
 from typing import Annotated
 
@@ -16,7 +16,7 @@ class AcceleratorTable(Table):
 
 
 class Reserved(Row):
-    """The share that GKE keeps of the memory below `below` GiB, and above the step before."""
+    """The share of memory that GKE reserves between the step before and `below` GiB."""
 
     below: int | None = None
     share: float
@@ -34,8 +34,8 @@ class NodeMemoryTable(Table):
 class MachineTypeTable(Table):
     """All of `data/machine_types.yaml`: Local SSDs of `disk_gib` GiB by machine type.
 
-    `attached`: so many, always. `without`: none, ever. `selectable`: families with as many as one asks for. GKE keeps
-    `reserved_gib` GiB by number of disks, and Pods need `beside_gib_per_gpu` GiB beside their cache.
+    `attached`: a fixed number. `without`: never any. `selectable`: families for which users choose the number. GKE
+    reserves `reserved_gib` GiB by number of disks. Pods need `beside_gib_per_gpu` GiB besides their cache.
     """
 
     disk_gib: int

@@ -1,4 +1,4 @@
-"""How vLLM reads the arguments of extraArgs, and which flags among them would set what kvtier sets."""
+"""How vLLM parses the arguments in extraArgs, and which flags kvtier manages."""
 
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _FLAGS = (
     for flag in spellings
 )
 MANAGED_FLAGS = tuple(dict.fromkeys(_FLAGS))
-"""Flags that set, in any version, what kvtier sets."""
+"""Flags that, in any version, set what kvtier also sets."""
 
 
 def managed_flag(argument: str) -> str | None:
@@ -22,9 +22,9 @@ def managed_flag(argument: str) -> str | None:
 
 
 def plain_flag(argument: str) -> str | None:
-    """The flag in `argument` as vLLM's parser reads it, possibly cut short, or None for what is no flag.
+    """The flag in `argument` as vLLM's parser reads it, maybe abbreviated, or None if it is not a flag.
 
-    vLLM takes `_` for `-`, `--flag=value`, `--flag.key value` for JSON flags, and any unique prefix of a
+    vLLM accepts `_` for `-`, `--flag=value`, `--flag.key value` for JSON flags, and any unique prefix of a
     flag (vllm/utils/argparse_utils.py, 0.33.0).
     """
     flag = argument.split("=", 1)[0].split(".", 1)[0].replace("_", "-")
@@ -33,16 +33,16 @@ def plain_flag(argument: str) -> str | None:
 
 @dataclass(frozen=True)
 class Given:
-    """A flag of extraArgs, with `-` for `_`, and what follows it; several values are joined by spaces."""
+    """A flag in extraArgs, with `-` for `_`, and its value; several values are joined by spaces."""
 
     flag: str
     value: str
 
 
 def given(arguments: Sequence[str], flags: Collection[str]) -> list[Given]:
-    """Those of `arguments` that set one of `flags`, in any spelling that vLLM's parser accepts, in their order.
+    """The `arguments` that set one of `flags`, in any spelling that vLLM's parser accepts, in their order.
 
-    Of a flag that stands twice the last one counts for vLLM.
+    If a flag is repeated, vLLM uses the last one.
     """
     found: list[tuple[str, list[str]]] = []
     values: list[str] = []
@@ -61,6 +61,6 @@ def _is_one(flag: str, flags: Collection[str]) -> bool:
 
 
 def _apart(argument: str, flags: Collection[str]) -> str:
-    """`-qfp8` as `-q=fp8`: a flag of one letter may have its value attached."""
+    """`-qfp8` becomes `-q=fp8`: the value may directly follow a flag of one letter."""
     flag, value = argument[:2], argument[2:].removeprefix("=")
     return f"{flag}={value}" if value and flag in flags else argument

@@ -1,4 +1,4 @@
-"""The engine's command line and environment, whichever backend moves its blocks."""
+"""The engine's command line and environment, for both backends."""
 
 import json
 from typing import Any
@@ -11,13 +11,13 @@ from kvtier.engines.versions import facts
 
 PORT = 8000
 HASH_SEED = "0"
-"""One seed in every container that hashes lets every Pod find the others' blocks."""
+"""The same seed in every container that computes hashes, so that Pods find the blocks of others."""
 
 
 def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int) -> list[str]:
     """The engine's command line after the image's shell: `vllm serve ...`, one list item per argument.
 
-    User text always stands behind `=` or alone as the model, so that it cannot become a flag.
+    Text of users is always after `=`, or alone as the model, so that it cannot become a flag.
     """
     engine = facts(model)
     values = _values(model)
@@ -29,7 +29,7 @@ def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_ch
 
 
 def _values(model: ServedModel) -> dict[str, Any]:
-    """What the command line sets, by the names of `EngineFacts.flags`; None is left to vLLM."""
+    """Values of the command line, by the names of `EngineFacts.flags`. For None, vLLM uses its default."""
     return {
         "servedModelName": model.name,
         "revision": model.revision,
@@ -48,7 +48,7 @@ def _values(model: ServedModel) -> dict[str, Any]:
 def _transfer_config(
     pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int, engine: EngineFacts
 ) -> dict[str, Any]:
-    """Which connector moves blocks, and how. A failed load is recomputed: vLLM's default fails the request."""
+    """Which connector moves blocks, and how. A failed load is recomputed; by default vLLM would fail the request."""
     if model.engine.lmcache is not None:
         connector, extra = lmcache.CONNECTOR, lmcache.connector_config(model.engine.lmcache.version)
     else:
@@ -65,5 +65,5 @@ def _transfer_config(
 
 
 def environment() -> dict[str, str]:
-    """Variables that kvtier owns."""
+    """Environment variables that kvtier sets in every engine."""
     return {"PYTHONHASHSEED": HASH_SEED, "HOME": "/home/vllm", "USER": "vllm"}

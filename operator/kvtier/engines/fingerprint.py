@@ -18,24 +18,24 @@ def directory(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int) -> s
 
 
 def pool_directory(pool: KVCachePool) -> str:
-    """Path of all that a pool caches below the root of a tier."""
+    """Path of all caches of a pool below the root of a tier."""
     return f"{pool.namespace}/{pool.name}"
 
 
 def fingerprint(model: ServedModel, blocks_per_chunk: int) -> str:
     """16 hex digits over everything that changes the bytes of a block or of its file, and nothing else.
 
-    vLLM's own directory name leaves out revision, quantization and its version, and LMCache's even the
-    element type: sharing a directory across those returns wrong tokens without an error.
+    vLLM's own directory name leaves out revision, quantization and vLLM's version. LMCache's also leaves out the
+    element type. Engines that differ in one of these and share a directory return wrong tokens without an error.
     """
     *single, arguments, variables = _identity(model, blocks_per_chunk).values()
     return digest(*map(str, single), *arguments, *variables, length=16)
 
 
 def descriptor(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int) -> str:
-    """The file kvtier.json of a cache directory: every input of the fingerprint by name, and whose directory it is.
+    """The file kvtier.json of a cache directory: the pool, and every input of the fingerprint by name.
 
-    The same bytes for the same content.
+    The same content always gives the same bytes.
     """
     document = {
         "format": _FORMAT,
@@ -47,7 +47,7 @@ def descriptor(pool: KVCachePool, model: ServedModel, blocks_per_chunk: int) -> 
 
 
 def _identity(model: ServedModel, blocks_per_chunk: int) -> dict[str, Any]:
-    """The inputs of the fingerprint. Their order counts: another one is a cold cache for everybody."""
+    """The inputs of the fingerprint. A change of their order gives every model a new, empty cache directory."""
     engine = facts(model)
     return {
         "model": model.model,
@@ -64,24 +64,24 @@ def _identity(model: ServedModel, blocks_per_chunk: int) -> dict[str, Any]:
 
 
 def _backend(model: ServedModel) -> str:
-    """Who writes the files: `Native`, or `LMCache` with its version, which vLLM's does not tell."""
+    """Who writes the files: `Native`, or `LMCache` and its version, which does not follow from that of vLLM."""
     lmcache = model.engine.lmcache
     return f"{model.engine.backend} {lmcache.version}" if lmcache else model.engine.backend
 
 
 def _layout_arguments(model: ServedModel, engine: EngineFacts) -> list[str]:
-    """The extra arguments that change the layout, with the values that follow each, as `flag=value`.
+    """The extra arguments that change the layout, as `flag=value`, ordered by flag.
 
-    In the order of their flags; of a flag that stands twice the last one counts for vLLM, so those keep theirs.
+    Repetitions of a flag keep their order, because for vLLM the last one counts.
     """
     found = given(model.extra_args, engine.layout_flags)
     return [f"{one.flag}={one.value}" for one in sorted(found, key=lambda one: one.flag)]
 
 
 def _layout_variables(model: ServedModel, engine: EngineFacts) -> list[str]:
-    """The environment variables that change the layout, as `NAME=value`, in the order of their names.
+    """The environment variables that change the layout, as `NAME=value`, ordered by name.
 
-    The value of one that comes from a Secret or ConfigMap is not known here (`engines/conflicts.py`).
+    Values from a Secret or ConfigMap are unknown here, and refused (`engines/conflicts.py`).
     """
     found = [one for one in model.env if one.name in engine.layout_variables]
     return [f"{one.name}={one.value or ''}" for one in sorted(found, key=lambda one: one.name)]

@@ -1,4 +1,4 @@
-"""Whether a GPU and a model take a type of cache. Only what was read in vLLM 0.33.0 is refused."""
+"""Whether a GPU and a model support a kvCacheDtype. Refuses only what the source of vLLM 0.33.0 refuses."""
 
 from dataclasses import dataclass
 
@@ -16,10 +16,10 @@ _TENSOR_CORES_SINCE = 89
 
 @dataclass(frozen=True)
 class Traits:
-    """What is known of a model; None for what is not.
+    """What kvtier knows about a model; None means unknown.
 
-    `latent`: it uses multi-head latent attention (MLA). `sparse`: with an indexer. `weights`: the type that its
-    cache has by itself. `fp8_scales`: vLLM looks for scales of an 8-bit cache in its checkpoint.
+    `latent`: it uses multi-head latent attention (MLA). `sparse`: with an indexer. `weights`: the type of its cache
+    with kvCacheDtype auto. `fp8_scales`: vLLM looks for scales of an 8-bit cache in its checkpoint.
     """
 
     latent: bool | None = None
@@ -33,7 +33,7 @@ _OTHER_ATTENTION = "VLLM_MLA_DISABLE"
 
 
 def traits(model: ServedModel, config: Config | None) -> Traits:
-    """What the model's config.json says, unless the user has vLLM read another one into it."""
+    """The traits in the model's config.json; all unknown if extraArgs or env override it."""
     changed = given(model.extra_args, _OTHER_MODEL) or any(v.name == _OTHER_ATTENTION for v in model.env)
     if config is None or changed:
         return Traits()
@@ -47,11 +47,11 @@ def traits(model: ServedModel, config: Config | None) -> Traits:
 
 
 _SCALED = ("fp8", "quark", "modelopt", "modelopt_fp4")
-"""Quantizations of which vLLM looks for scales of the cache, whether there are any or not."""
+"""Quantizations for which vLLM always looks for scales of the cache in the checkpoint."""
 
 
 def _scaled(config: Config) -> bool:
-    """Whether vLLM prepares for scales of the cache (model_executor/layers/quantization of 0.33.0)."""
+    """Whether vLLM looks for scales of the cache (model_executor/layers/quantization of 0.33.0)."""
     quantization = config.get("quantization_config")
     if not isinstance(quantization, dict):
         return False
@@ -60,7 +60,7 @@ def _scaled(config: Config) -> bool:
 
 
 def fault(dtype: str, accelerator: str, model: Traits) -> str | None:
-    """Why vLLM would not start with this --kv-cache-dtype, or None if nothing is known against it."""
+    """Why vLLM would not start with this --kv-cache-dtype, or None if no incompatibility is known."""
     return (
         _other_maker(dtype, accelerator)
         or _no_latent_kernel(dtype, model)
@@ -70,13 +70,13 @@ def fault(dtype: str, accelerator: str, model: Traits) -> str | None:
 
 
 def caution(dtype: str, accelerator: str) -> str | None:
-    """What is known of a type that may not serve on a GPU although vLLM does not refuse it, or None."""
+    """Why a type may not work on a GPU although vLLM accepts it, or None."""
     capability = ACCELERATORS.capability.get(accelerator)
     if dtype not in _EIGHT_BITS or capability is None or capability >= _TENSOR_CORES_SINCE:
         return None
     return (
-        f"on {accelerator} ({capability / 10}) {dtype} needs FlashInfer in the image, "
-        "and vLLM's authors call fp8_e5m2 the only type of 8 bits that runs there (vllm#45040)"
+        f"on {accelerator} ({capability / 10}) {dtype} needs FlashInfer in the image. "
+        "vLLM's maintainers report that fp8_e5m2 is the only 8-bit type that works there (vllm#45040)."
     )
 
 
@@ -84,16 +84,18 @@ def _other_maker(dtype: str, accelerator: str) -> str | None:
     maker = KV_DTYPES.other_makers.get(dtype)
     if maker is None or not accelerator.startswith("nvidia-"):
         return None
-    return f"kvCacheDtype {dtype} is for {maker}, and {accelerator} is not one: leave the type out"
+    return f"kvCacheDtype {dtype} is for {maker}, not for {accelerator}. Remove it."
 
 
 def _no_latent_kernel(dtype: str, model: Traits) -> str | None:
     if model.latent and dtype not in KV_DTYPES.for_latents:
-        return f"kvCacheDtype {dtype}: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8"
+        return f"kvCacheDtype {dtype} has no kernel for latent attention (MLA) on NVIDIA GPUs. Use fp8."
     if dtype in _RECORDS and model.latent is False:
-        return f"kvCacheDtype {dtype} is a format of latent attention (MLA), which this model does not have"
+        return (
+            f"kvCacheDtype {dtype} is for latent attention (MLA), which this model does not use. Remove it."
+        )
     if dtype in _RECORDS and model.sparse is False:
-        return f"kvCacheDtype {dtype} needs sparse attention, which this model does not have: use fp8"
+        return f"kvCacheDtype {dtype} needs sparse attention, which this model does not use. Use fp8."
     return None
 
 
@@ -107,17 +109,17 @@ def _other_capability(dtype: str, accelerator: str, model: Traits) -> str | None
     needed = f"{least / 10} to {row.most / 10}" if row.most else f"{least / 10} or later"
     whose = " for latent attention (MLA)" if model.latent and row.latent else ""
     return (
-        f"kvCacheDtype {dtype} needs a GPU of compute capability {needed}{whose}, which {accelerator} "
-        f"({capability / 10}) is not: take another type, or leave it out"
+        f"kvCacheDtype {dtype} needs a GPU of compute capability {needed}{whose}, but {accelerator} has "
+        f"{capability / 10}. Use another type, or remove it."
     )
 
 
 def _other_weights(dtype: str, model: Traits) -> str | None:
     if dtype == "fp8_e5m2" and model.fp8_scales:
         return (
-            "kvCacheDtype fp8_e5m2 is not for checkpoints that are quantized to 8 bits or bring scales for such a "
-            "cache: use fp8"
+            "kvCacheDtype fp8_e5m2 does not work with checkpoints that are quantized to 8 bits, or have scales for an "
+            "8-bit cache. Use fp8."
         )
     if dtype in _SAME and model.weights in _SAME and model.weights != dtype:
-        return f"kvCacheDtype {dtype} must be the type of the model, which is {model.weights}: leave it out"
+        return f"kvCacheDtype {dtype} is not the type of the model, which is {model.weights}. Remove it."
     return None

@@ -1,9 +1,9 @@
-"""LMCache beside the engine: its cache server runs as a sidecar of every Pod, and vLLM's connector talks to it.
+"""LMCache: its cache server runs as a sidecar in every Pod, and vLLM's connector talks to it.
 
-Facts (lmcache 0.5.6): the default way to move blocks opens the engine's GPU memory from the server, which a container
-without GPUs cannot do. In the engine-driven way the engine copies through shared memory that both containers mount. It
-takes one group of layers only, so models that mix kinds of attention are refused. What a dead, slow or hanging server
-costs is in docs/explanation/lmcache.md.
+Facts (lmcache 0.5.6): by default, the server opens the GPU memory of the engine to move blocks. A container without
+GPUs cannot do that. In engine-driven mode, the engine copies blocks through shared memory that both containers mount.
+This mode supports only one group of layers, so models that mix kinds of attention are refused.
+docs/explanation/lmcache.md describes what happens when the server is dead, slow or hanging.
 """
 
 import json
@@ -20,15 +20,15 @@ PORT = 5555
 HTTP_PORT = 8080
 HEALTH_PATH = "/healthcheck"
 POD_NAME = "POD_NAME"
-"""Variable with the Pod's name, which Kubernetes puts into the arguments."""
+"""Environment variable with the Pod's name, which Kubernetes expands in the arguments."""
 SEGMENT = "lmcache_l1_pool_kvtier"
-"""Name of the CPU tier in /dev/shm. LMCache puts the prefix there if it is missing."""
+"""Name of the CPU tier in /dev/shm. LMCache adds the prefix lmcache_l1_pool_ if it is missing."""
 
 _GIB = 1 << 30
 _POD = f"$({POD_NAME})"
 _MODE = "engine_driven"
 _WATERMARK, _RATIO = 0.8, 0.1
-"""The server evicts a tenth when a tier is 80 % full, before the kubelet would evict the Pod for its emptyDir."""
+"""The server evicts a tenth of a tier that is 80 % full, before the kubelet evicts the Pod for its emptyDir."""
 
 
 def connector_config(version: str) -> dict[str, Any]:
@@ -46,8 +46,8 @@ def connector_config(version: str) -> dict[str, Any]:
 def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int) -> list[str]:
     """Command line of the cache server of a model with backend LMCache, in a pool with a CPU tier.
 
-    LMCache's keys know neither element type nor revision, so the directories must (`engines/fingerprint.py`).
-    What stands in `$(...)` is for Kubernetes to fill in: see `expandable`.
+    LMCache's keys include neither element type nor revision, so the directories do (`engines/fingerprint.py`).
+    Kubernetes expands `$(...)`: see `expandable`.
     """
     lmcache, cpu = model.engine.lmcache, pool.spec.tiers.cpu
     assert lmcache is not None
@@ -67,7 +67,7 @@ def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks
         "evictionPolicy": "LRU",
         "evictionWatermark": _WATERMARK,
         "evictionRatio": _RATIO,
-        "prefetchPolicy": "retain",  # else the CPU tier does not keep what a lower tier had
+        "prefetchPolicy": "retain",  # else the CPU tier does not keep blocks from a lower tier
     }
     given = [f"{known.flags[name]}={value}" for name, value in values.items()]
     below = directory(pool, model, blocks_per_chunk)
@@ -79,11 +79,10 @@ def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks
 def _adapters(
     tiers: Tiers, with_lustre: bool, directory: str, keys: AdapterKeys, workers: int
 ) -> list[dict[str, Any]]:
-    """The tiers of files, in the order in which the server looks for a block.
+    """The file tiers, in the order in which the server looks for a block.
 
-    The directory on Lustre has no capacity: servers count only what they wrote since they started, so that no
-    number bounds what Pods share, and it is kvtier's evictor that does. Its writers need temporary files of
-    their own.
+    The directory on Lustre has no capacity limit: each server counts only what it wrote since it started, so kvtier's
+    evictor limits what all Pods write together. Every writer there needs its own temporary files.
     """
     found = []
     if tiers.local_ssd is not None:
@@ -105,5 +104,5 @@ def _files(directory: str, keys: AdapterKeys, workers: int) -> dict[str, Any]:
 
 
 def expandable(argument: str) -> bool:
-    """Whether Kubernetes has something to fill in here; every other argument must reach the server as it is."""
+    """Whether Kubernetes expands a variable in this argument. All other arguments are escaped."""
     return _POD in argument

@@ -1,7 +1,7 @@
-"""vLLM's own tiering: what its OffloadingConnector gets to know of the CPU tier and of the tiers below it.
+"""vLLM's own tiering: the configuration of its OffloadingConnector for the CPU tier and the tiers below.
 
-Nothing in vLLM checks the keys in time: an unknown one of a secondary tier ends the engine at start, and others are
-ignored without a word. So they come from the row of the version (`data/engines.yaml`).
+vLLM does not validate the keys early: an unknown key of a secondary tier ends the engine at start, and other unknown
+keys are silently ignored. So all keys come from the row of the version (`data/engines.yaml`).
 """
 
 from typing import Any
@@ -19,7 +19,7 @@ def connector_config(
 ) -> dict[str, Any]:
     """Extra configuration of the connector of a pool with a CPU tier.
 
-    `directory` is that of the model's cache, below the root of every tier. `with_lustre`: Lustre is mounted.
+    `directory` is the path of the model's cache below the root of every tier. `with_lustre`: Lustre is mounted.
     """
     assert tiers.cpu is not None
     keys = engine.connector_keys
@@ -55,7 +55,7 @@ def _file_tier(root: str, known: FileTier, name: str) -> dict[str, Any]:
 def _object_tier(tier: ObjectStorageTier, known: ObjectTier, prefix: str) -> dict[str, Any]:
     """Objects whose keys begin with `prefix` and a slash.
 
-    It could hold credentials too, but arguments can be read by too many: the SDK finds them in the environment.
+    The SDK reads credentials from the environment, because too many users can read the arguments of a Pod.
     """
     keys = known.store_keys
     store = {keys.bucket: tier.bucket, keys.endpoint: tier.endpoint, keys.scheme: tier.scheme}

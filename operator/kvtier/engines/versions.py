@@ -1,4 +1,4 @@
-"""What kvtier knows about the vLLM version that a model's image holds."""
+"""What kvtier knows about the vLLM version in a model's image."""
 
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.data.engines import ENGINES, EngineFacts

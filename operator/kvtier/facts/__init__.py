@@ -1,1 +1,1 @@
-"""What is true of the world: frozen values (`model`) and the readers that fill them."""
+"""The state of the cluster and of Google Cloud: frozen values (`model`), and the readers that fill them."""

@@ -1,4 +1,4 @@
-"""How Google's APIs are asked: once for all pools that want the same answer, which is then kept for a while."""
+"""Requests to Google's APIs: one for all pools that need the same answer, which is then cached for a while."""
 
 import asyncio
 import logging
@@ -10,19 +10,19 @@ from typing import Any, Generic, TypeVar
 logger = logging.getLogger(__name__)
 
 PATIENCE_SECONDS = 2.0
-"""How long one look at a pool waits for an answer before it leaves that to the next look."""
+"""How long one reconciliation waits for an answer. The next reconciliation then uses it."""
 
 TRUSTED_SECONDS = 3600.0
-"""How long an answer is relied on while the API has an outage."""
+"""How long an answer stays valid while the API does not respond."""
 
 Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
 class SingleFlight(Generic[Key]):
-    """At most one request per key at a time, shared by all who need its answer.
+    """At most one request per key at a time, shared by all callers that need its answer.
 
-    A caller that is cancelled, or no longer wants to wait, leaves the request to the others.
+    The request continues for the others when a caller is cancelled or stops waiting.
     """
 
     def __init__(self, request: Callable[[Key], Coroutine[Any, Any, None]]) -> None:
@@ -30,9 +30,9 @@ class SingleFlight(Generic[Key]):
         self._running: dict[Key, asyncio.Task[None]] = {}
 
     async def join(self, key: Key, patience: float | None) -> None:
-        """Start the request or join the one that runs; return when it ends, at the latest after `patience` seconds.
+        """Start the request, or wait for the one in progress, for at most `patience` seconds (None: without limit).
 
-        None waits for as long as it takes. Raises what the request raises.
+        Raises what the request raises.
         """
         if key not in self._running:
             task = asyncio.create_task(self._request(key))
@@ -45,13 +45,13 @@ class SingleFlight(Generic[Key]):
 
 @dataclass
 class Answer(Generic[Value]):
-    """The last answer about one thing. Times are in seconds of any clock.
+    """The last answer about one resource. Times are in seconds of any clock.
 
-    `value` is None when the thing does not exist, and when `error` says why that is not known. `failure` is why
-    the last request failed, None if it did not. `pending`: there has been no answer yet, and no failure.
+    `value` is None if the resource does not exist, or if `error` says why it is unknown. `failure`: why the last
+    request failed, None if it succeeded. `pending`: no request has succeeded or failed yet.
 
-    An outage of the API does not undo a value for an hour: else every pool's conditions would change with it.
-    That a thing does not exist is never kept: what is made, and what is given up, depends on it.
+    During an outage of the API, a value stays valid for an hour, else the conditions of all pools would change. "Does
+    not exist" is not kept: kvtier creates and deletes objects because of it.
     """
 
     failure: str | None
@@ -69,7 +69,7 @@ class Answer(Generic[Value]):
         self.asked = self.answered = now
 
     def fail(self, failure: str, now: float, *, final: bool) -> None:
-        """`final` says that the failure is about this very thing, so that it is no outage. Logged when it is new."""
+        """Record a failure, and log a new one. `final`: the failure is about this resource, so it is not an outage."""
         if failure != self.failure:
             logger.warning("%s", failure)
         self.failure, self.asked, self.pending = failure, now, False

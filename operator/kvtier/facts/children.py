@@ -1,6 +1,6 @@
-"""A pool's live children as frozen values: each is turned into one here, once, and nobody else looks into it.
+"""A pool's live children as frozen values. Only this module parses the objects.
 
-Whatever the API server accepts has a value: what is missing or cannot be read is empty or 0.
+Every object that the API server accepts has a value: a field that is missing or cannot be parsed is empty or 0.
 """
 
 import re
@@ -22,9 +22,9 @@ from kvtier.facts.volumes import Volume, any_volume
 
 @dataclass(frozen=True, slots=True)
 class Child:
-    """What every child has. `created` is RFC 3339, `version` the resourceVersion.
+    """The fields that all children have. `created` is RFC 3339, `version` the resourceVersion.
 
-    `applied` is the digest of the manifest that kvtier applied last, `for_pool` whether kvtier ever applied one.
+    `applied`: the digest of the manifest that kvtier applied last. `for_pool`: whether kvtier has ever applied one.
     """
 
     kind: str
@@ -40,14 +40,14 @@ class Child:
 
 @dataclass(frozen=True, slots=True)
 class StorageClass(Child):
-    """`fixed` are the fields that Kubernetes lets nobody change, as they are live."""
+    """`fixed`: the live values of the immutable fields."""
 
     fixed: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
 class ResizeError:
-    """The condition ControllerResizeError of a claim. `since` is RFC 3339, empty where it is not given."""
+    """The condition ControllerResizeError of a PVC. `since` is RFC 3339, empty if unknown."""
 
     message: str
     since: str = ""
@@ -57,10 +57,10 @@ class ResizeError:
 class Claim(Child):
     """A PersistentVolumeClaim. Sizes in bytes.
 
-    `capacity` is what it has (0 before it is bound), `requested` what it asks for, `allocated` what the driver was last
-    asked to make of it (0 where it never grew). `volume` is the bound or reserved volume. `chosen_by_controller`: it
-    was Kubernetes that chose the volume, and not who made the claim. `handed_over`: Kubernetes has given it to its
-    driver. `resizing`: the driver has begun to make it larger.
+    `capacity`: of the status (0 before it is bound). `requested`: of the spec. `allocated`: the last size asked
+    from the driver (0 without any resize). `volume`: name of the bound or reserved PersistentVolume.
+    `chosen_by_controller`: Kubernetes chose the PersistentVolume, not the author of the PVC. `handed_over`: Kubernetes
+    has named the provisioner. `resizing`: the driver has started a resize.
     """
 
     phase: str = "Pending"
@@ -76,16 +76,16 @@ class Claim(Child):
 
     @property
     def bound(self) -> bool:
-        """Whether it is bound, and stays so."""
+        """Whether the PVC is bound and is not being deleted."""
         return self.phase == "Bound" and not self.deleting
 
 
 @dataclass(frozen=True, slots=True)
 class Deployment(Child):
-    """`replicas` is what its spec says, None where it says nothing; `ready` counts Pods of its present spec.
+    """`replicas`: of the spec, None if not set. `ready`: number of ready Pods with the current spec.
 
-    `failures` are messages of its conditions, such as a quota or a Pod that never gets ready. `labelled`: its Pods have
-    the pool's label.
+    `failures`: messages of its conditions, such as a quota or a Pod that does not become ready. `labelled`: its Pods
+    have the pool's label.
     """
 
     replicas: int | None = None
@@ -97,7 +97,7 @@ class Deployment(Child):
 
 @dataclass(frozen=True, slots=True)
 class JobEnd:
-    """How a Job ended. `container` and `code` are of what failed, empty and 0 where the Job does not name it."""
+    """How a Job ended. `container` and `code`: the failed container and its exit code, empty and 0 if unknown."""
 
     succeeded: bool
     at: str
@@ -109,10 +109,10 @@ class JobEnd:
 
 @dataclass(frozen=True, slots=True)
 class Job(Child):
-    """`probe` is the series of write probes that it belongs to, empty for another purpose.
+    """`probe`: the series of write probes that it belongs to, empty for other Jobs.
 
-    `end` is None while it has not ended: its verdict stands before its last Pod is gone, and a Pod that hangs on a dead
-    mount may stay for ever. `started` is RFC 3339, empty before; `has_pods` whether any Pod of it was made.
+    `end`: None while it runs. The result is known before the last Pod is deleted, because a Pod with a dead mount may
+    hang forever. `started`: RFC 3339, empty before the start. `has_pods`: whether it has created a Pod.
     """
 
     probe: str = ""
@@ -124,7 +124,7 @@ class Job(Child):
 
 @dataclass(frozen=True, slots=True)
 class PersistentVolume(Child):
-    """A PersistentVolume that kvtier itself made. `provisioner` is the one that the pool had then."""
+    """A PersistentVolume that kvtier created. `provisioner`: the one that the pool had then."""
 
     provisioner: str = ""
     volume: Volume | None = None
@@ -182,7 +182,7 @@ class Children:
 
 
 def children(objects: Mapping[Key, Object]) -> Children:
-    """The views of live objects."""
+    """The values of live objects."""
     return Children({key: view(key[0], obj) for key, obj in objects.items()})
 
 
@@ -212,7 +212,7 @@ _FIXED = ("provisioner", "parameters", "reclaimPolicy", "volumeBindingMode")
 
 
 def fixed_fields(storage_class: Object) -> dict[str, Any]:
-    """The fields of a StorageClass that Kubernetes lets nobody change, of a live one or of a manifest."""
+    """The immutable fields of a StorageClass, from a live object or a manifest."""
     return {name: storage_class.get(name) for name in _FIXED}
 
 
@@ -222,7 +222,7 @@ def _storage_class(obj: Object, common: dict[str, Any]) -> StorageClass:
 
 _BY_CONTROLLER = "pv.kubernetes.io/bound-by-controller"
 _PROVISIONER = "volume.kubernetes.io/storage-provisioner"
-"""Annotations of claims: Kubernetes has chosen the volume, and has handed the claim to its driver."""
+"""Annotations of PVCs: Kubernetes has chosen the PersistentVolume; Kubernetes has named the provisioner."""
 
 
 def _claim(obj: Object, common: dict[str, Any]) -> Claim:
@@ -255,7 +255,7 @@ _WRONG = {"Progressing": "False", "ReplicaFailure": "True"}
 
 
 def _deployment(obj: Object, common: dict[str, Any]) -> Deployment:
-    """A status that is about an earlier spec says nothing of the Pods of the present one."""
+    """Ignores the number of ready Pods while the status is about an earlier spec."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     current = status.get("observedGeneration", 0) >= obj["metadata"].get("generation", 0)
     wrong = [one for one in status.get("conditions") or () if _WRONG.get(one["type"]) == one["status"]]

@@ -1,4 +1,4 @@
-"""The cluster's facts from Nodes, CSINodes and CSIDrivers, reduced to what checks look at."""
+"""The facts that checks use from Nodes, CSINodes and CSIDrivers."""
 
 from collections.abc import Iterable
 
@@ -9,7 +9,7 @@ from kvtier.facts.model import Cluster, Node
 
 
 class ClusterParts:
-    """The pieces that make up `Cluster`. Every change answers whether it changed a fact."""
+    """Builds `Cluster` from its parts. Every change returns whether a fact changed."""
 
     def __init__(self) -> None:
         self._nodes: dict[str, Node] = {}
@@ -19,7 +19,7 @@ class ClusterParts:
         self.compute_class_served = True
 
     def cluster(self) -> Cluster:
-        """The facts as one value, nodes in the order of their names."""
+        """The facts as one value, with nodes ordered by name."""
         if self._built is None or self._built.compute_class_served != self.compute_class_served:
             self._built = Cluster(
                 version=self._version,
@@ -50,16 +50,16 @@ class ClusterParts:
         return self._changed(self._nodes.pop(name, None) is not None)
 
     def replace(self, kind: str, objects: Iterable[Object]) -> bool:
-        """All objects of a kind: what is not among them is gone."""
+        """Replace all objects of a kind. Objects that are not listed were deleted."""
         listed = {obj["metadata"]["name"]: obj for obj in objects}
         known = set(self._nodes if kind == NODE.kind else self._with_driver[kind])
         gone = [self.remove(kind, {"metadata": {"name": name}}) for name in known - set(listed)]
         return any([*gone, *[self.put(kind, obj) for obj in listed.values()]])
 
-    def _set_driver(self, kind: str, name: str, there: bool) -> bool:
+    def _set_driver(self, kind: str, name: str, present: bool) -> bool:
         names = self._with_driver[kind]
-        changed = (name in names) != there
-        names.add(name) if there else names.discard(name)
+        changed = (name in names) != present
+        names.add(name) if present else names.discard(name)
         return self._changed(changed)
 
     def _changed(self, changed: bool) -> bool:
@@ -69,7 +69,7 @@ class ClusterParts:
 
 
 def _has_driver(kind: str, obj: Object) -> bool:
-    """Whether a CSINode or a CSIDriver shows the Lustre driver."""
+    """Whether a CSINode or a CSIDriver names the Lustre CSI driver."""
     if kind == CSI_DRIVER.kind:
         return bool(obj["metadata"]["name"] == LUSTRE_DRIVER)
     drivers = obj.get("spec", {}).get("drivers") or []
@@ -77,7 +77,7 @@ def _has_driver(kind: str, obj: Object) -> bool:
 
 
 def node(obj: Object) -> Node:
-    """What matters of a Node; heartbeats do not change it."""
+    """The parts of a Node that kvtier uses. Heartbeats do not change them."""
     status = obj.get("status", {})
     info, conditions = status.get("nodeInfo", {}), status.get("conditions", [])
     allocatable = status.get("allocatable", {})
@@ -94,7 +94,7 @@ def node(obj: Object) -> Node:
 
 
 def _size(quantity: str) -> int:
-    """Bytes; 0 where a quantity is not written as kubelets do."""
+    """Bytes; 0 for a quantity in a form that kubelets do not use."""
     try:
         return quantities.parse(quantity)
     except ValueError:

@@ -1,4 +1,4 @@
-"""A pool's surroundings at one moment, for the operator and for commands."""
+"""Collects everything that kvtier observes about a pool, for the operator and for commands."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -24,7 +24,7 @@ from kvtier.pace import DEFAULT, Pace
 
 
 class Source(Protocol):
-    """The cluster as watches or LISTs have last shown it. `volumes` are those of Lustre, whoever made them."""
+    """The cluster from watches or LISTs. `volumes`: all Lustre PersistentVolumes, also those of others."""
 
     def cluster(self) -> Cluster: ...
 
@@ -33,16 +33,17 @@ class Source(Protocol):
     def neighbours(self, key: PoolKey, filesystem: str = "") -> tuple[Neighbour, ...]:
         """Other pools that name the same Lustre instance or file system.
 
-        `filesystem` is the pool's own, where only its existing instance names it.
+        `filesystem`: the pool's own name, if only its existing instance gives it.
         """
 
     def children(self, key: PoolKey) -> Children: ...
 
 
 class Collector:
-    """Puts together what checks and planner look at: what the source cannot know is asked for each time.
+    """Collects the input of checks and planner.
 
-    That are the GKE and Lustre APIs, whose readers keep answers, Secrets, ConfigMaps and Events.
+    The source is watched. The rest is read each time: the GKE and Lustre APIs (whose readers cache answers), Secrets,
+    ConfigMaps and Events.
     """
 
     def __init__(
@@ -55,7 +56,7 @@ class Collector:
         self._pace = pace
 
     async def collect(self, pool: KVCachePool, now: str) -> Observed:
-        """Everything. Raises ApiError."""
+        """Read everything. Raises ApiError."""
         facts = Facts(
             cluster=self._source.cluster(),
             gke=await self._gke.read(pool.spec.cluster),
@@ -69,7 +70,7 @@ class Collector:
         )
 
     async def again(self, pool: KVCachePool, seen: Observed) -> Observed:
-        """`seen` with what kvtier's own writes and calls have changed since."""
+        """`seen`, updated with the results of kvtier's own writes and calls since then."""
         key = PoolKey(pool.namespace, pool.name)
         children = self._source.children(key)
         unfinished = {
@@ -88,9 +89,9 @@ class Collector:
 
 @dataclass(frozen=True)
 class Snapshot:
-    """A cluster as LISTs show it once: a Source for commands, which know of no children.
+    """The cluster from one set of LISTs: a Source for commands, without children.
 
-    `pools` are those that a command was given, each as it would be if it were applied.
+    `pools`: the pools of the command line, each as if it were applied.
     """
 
     pools: tuple[KVCachePool, ...]
@@ -127,7 +128,7 @@ async def list_all(client: KubeClient, pools: Sequence[KVCachePool]) -> Snapshot
 def _neighbourhood(
     stored: Mapping[PoolKey, Object], applied: Sequence[KVCachePool], volumes: Volumes
 ) -> Neighbourhood:
-    """The pools of the cluster, and over them those of the command."""
+    """The pools of the cluster, replaced by those of the command where the names match."""
     known = {
         **{name: parsed(obj) for name, obj in stored.items()},
         **{PoolKey(pool.namespace, pool.name): neighbour(pool) for pool in applied},
@@ -141,7 +142,7 @@ def _neighbourhood(
 
 
 def _applied(pool: KVCachePool, stored: Object | None) -> KVCachePool:
-    """The pool with the identity and the status that its namesake in the cluster has."""
+    """The pool with the metadata and status of the pool of the same name in the cluster."""
     if stored is None:
         return pool
     try:

@@ -1,4 +1,4 @@
-"""Kubernetes Events about a pool's claim and Pods: which are read, which of them still hold, and what they say."""
+"""Kubernetes Events about a pool's PVC and Pods: which are read, and which still apply."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
@@ -16,23 +16,23 @@ _MOST_EVENTS = 30
 _MOST_HOLDERS = 20
 
 _NO_SCALE_UP = "NotTriggerScaleUp"
-"""The autoscaler knows no node pool whose growth would help (kubernetes/autoscaler, eventing_scale_up_processor)."""
+"""No node pool can be scaled up for the Pod (kubernetes/autoscaler, eventing_scale_up_processor)."""
 
 _UNSCHEDULABLE = ("FailedScheduling", "FailedScaleUp")
-"""Of the scheduler, and of GKE's autoscaler when a node could not be made."""
+"""Reasons of the scheduler, and of GKE's autoscaler when it could not create a node."""
 
 _MOUNTS = ("FailedMount", "FailedAttachVolume")
 
 _COMBINED = "(combined from similar events): "
-"""How client-go (tools/record/events_cache.go) marks an Event that stands for several messages."""
+"""Prefix of an Event that combines several messages (client-go, tools/record/events_cache.go)."""
 
 Workload = Deployment | Job
-"""What makes Pods."""
+"""A child that creates Pods."""
 
 
 @dataclass(frozen=True)
 class ChildEvents:
-    """Events about the claim and about Pods, the newest first, and the Pods that keep a deleted claim."""
+    """Events about the PVC and about Pods, newest first, and the Pods that still use a deleted PVC (`holders`)."""
 
     claim_events: tuple[Event, ...] = ()
     pod_events: tuple[Event, ...] = ()
@@ -42,7 +42,7 @@ class ChildEvents:
 async def read(
     client: KubeClient, pool: KVCachePool, children: Children, now: str, pace: Pace
 ) -> ChildEvents:
-    """The Events that say more of `children`. Raises ApiError, but not where kvtier may not list them."""
+    """Events about `children` that are not ready. Raises ApiError, but not for a missing permission to list."""
     claim = next(iter(children.claims), None)
     reader = _Reader(client, pool)
     return ChildEvents(
@@ -53,14 +53,14 @@ async def read(
 
 
 def _waits(claim: Claim, now: str, pace: Pace) -> bool:
-    """Whether a claim is not bound, or grows, and not only just."""
+    """Whether a PVC has been unbound for a while, or is being resized."""
     if claim.phase != "Bound":
         return _older(claim, pace.young, now)
     return claim.requested > claim.capacity
 
 
 def _unready(children: Children, now: str, pace: Pace) -> dict[str, Workload]:
-    """Deployments and Jobs that have been waiting for Pods for a while, by name."""
+    """Deployments and Jobs that have waited for Pods for a while, by name."""
     lacking = [
         one for one in children.deployments if one.ready < (1 if one.replicas is None else one.replicas)
     ]
@@ -74,7 +74,7 @@ def _older(child: Claim | Workload, seconds: float, now: str) -> bool:
 
 
 class _Reader:
-    """Reads in the namespace of one pool."""
+    """Reads Events and Pods in the namespace of one pool."""
 
     def __init__(self, client: KubeClient, pool: KVCachePool) -> None:
         self._client = client
@@ -84,7 +84,7 @@ class _Reader:
         return newest_first(await self._events(f"involvedObject.uid={claim.uid}"))
 
     async def of_pods(self, owners: Mapping[str, Workload]) -> tuple[Event, ...]:
-        """What keeps the Pods of Deployments and Jobs from starting."""
+        """Why Pods of Deployments and Jobs do not start."""
         if not owners:
             return ()
         events = await self._of_pods(owners, "type=Warning")
@@ -109,7 +109,7 @@ class _Reader:
         return [parsed(event) for event in await self._list(EVENT, fields=fields) or ()]
 
     async def _list(self, resource: Resource, selector: str = "", fields: str = "") -> list[Object] | None:
-        """None where it may not be listed."""
+        """None without permission to list."""
         try:
             return await self._client.list(resource, self._pool.namespace, selector, fields)
         except ApiError as error:
@@ -119,21 +119,21 @@ class _Reader:
 
 
 def _owner(event: Event, owners: Mapping[str, Workload]) -> Workload | None:
-    """The Deployment or Job, among these, that made the Pod which an Event is about."""
+    """The Deployment or Job whose Pod the Event is about, None if it is none of `owners`."""
     return next((owner for name, owner in owners.items() if event.name.startswith(f"{name}-")), None)
 
 
 def _still_holding(
     events: Iterable[Event], owners: Mapping[str, Workload], pods: Iterable[Object]
 ) -> list[Event]:
-    """Events whose Pod is still there and is still kept from starting by what they say."""
+    """Events whose Pod still exists, and still cannot start for the reason of the Event."""
     known = {pod["metadata"]["name"]: pod for pod in pods}
     return [event for event in events if _holds(event, known.get(event.name), _owner(event, owners))]
 
 
 def _holds(event: Event, pod: Object | None, owner: Workload | None) -> bool:
     if pod is None:
-        # Only of Pods that carry the pool's label can be said that one which was not listed is gone.
+        # Only Pods with the pool's label were listed. An unlisted Pod was deleted only if it would have the label.
         return owner is not None and not owner.labelled
     status = pod.get("status") or {}
     if event.reason in (*_UNSCHEDULABLE, _NO_SCALE_UP):
@@ -146,14 +146,14 @@ def _holds(event: Event, pod: Object | None, owner: Workload | None) -> bool:
 
 
 def _uses(pod: Object, claim: str) -> bool:
-    """Whether a Pod keeps a deleted claim: it is on a node (pvc_protection_controller.go, podUsesPVC)."""
+    """Whether a Pod prevents the deletion of a PVC: it has a node (pvc_protection_controller.go, podUsesPVC)."""
     volumes = pod["spec"].get("volumes") or []
     named = [(volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in volumes]
     return bool(pod["spec"].get("nodeName")) and claim in named
 
 
 def newest_first(events: Iterable[Event], most: int = _MOST_EVENTS) -> tuple[Event, ...]:
-    """At most so many, each message of an object and reason once, with its last and first times."""
+    """At most `most` Events. Equal messages of an object and reason are merged, with their first and last times."""
     found: dict[tuple[str, str, str], Event] = {}
     for event in events:
         key = (event.name, event.reason, event.message)
@@ -169,9 +169,9 @@ def _joined(one: Event, other: Event) -> Event:
 
 
 def parsed(event: Object) -> Event:
-    """An Event of core/v1, as client-go writes it or, with a series, as events.k8s.io does.
+    """An Event of core/v1, written by client-go or, with a series, through events.k8s.io.
 
-    What it lacks is empty; times are RFC 3339 as they stand there.
+    Missing fields are empty. Times are RFC 3339.
     """
     about, series = event.get("involvedObject") or {}, event.get("series") or {}
     created = (event.get("metadata") or {}).get("creationTimestamp")

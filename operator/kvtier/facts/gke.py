@@ -1,8 +1,9 @@
-"""What the GKE API says of the cluster, kept for a few minutes."""
+"""Facts of the cluster from the GKE API, cached for a few minutes."""
 
 import time
 from collections.abc import Callable
 
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import Cluster
 from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
 from kvtier.facts.model import GKECluster
@@ -10,14 +11,14 @@ from kvtier.gcp import clients, errors
 from kvtier.pace import DEFAULT, Pace
 
 _FINAL = (400, 403, 404)
-"""Answers of the API about this cluster; everything else may have to do with the moment."""
+"""Status codes that are about this cluster. All others may be temporary."""
 
 
 class GKEReader:
     """Facts of clusters, shared by all pools that name the same one.
 
-    Only the first answer about a cluster is waited for as long as it takes (at most 15 s). A later one that takes
-    longer than `patience` seconds is left to the next reader.
+    The first read of a cluster waits until the API responds (at most 15 s). Later reads wait at most `patience`
+    seconds; the next read then uses the response.
     """
 
     def __init__(
@@ -33,7 +34,7 @@ class GKEReader:
         self._requests = SingleFlight(self._request)
 
     async def read(self, cluster: Cluster | None) -> GKECluster | None:
-        """Facts of the cluster, None when the pool names none."""
+        """Facts of the cluster, None if the pool names no cluster."""
         if cluster is None:
             return None
         if cluster not in self._answers:
@@ -68,23 +69,23 @@ async def _get(cluster: Cluster) -> GKECluster:
 
 
 def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
-    """What went wrong, and what to do about it. The same for the same failure: it ends up in a status."""
+    """What failed, and what to do. The text is stable for the same failure, because it is part of a status."""
     where = f"projects/{cluster.project}/locations/{cluster.location}/clusters/{cluster.name}"
     match error:
         case errors.NoCredentialsError():
-            return (
-                f"the GKE API cannot be asked about {where} ({error}): give kvtier's service account credentials "
-                "through Workload Identity, with roles/container.clusterViewer"
+            return sentences(
+                f"kvtier has no valid credentials to read {where} from the GKE API: {error}",
+                "Give kvtier's service account roles/container.clusterViewer through Workload Identity",
             )
         case errors.NoAnswerError():
-            return (
-                f"the GKE API does not answer about {where} ({error}): let kvtier reach it (egress, DNS, proxy, "
-                f"{clients.GKE_ENDPOINT}); it is asked again"
+            return sentences(
+                f"The GKE API did not respond about {where}: {error}",
+                f"Check egress, DNS, proxies and {clients.GKE_ENDPOINT}. kvtier retries",
             )
         case errors.BadAnswerError():
-            return (
-                f"what answers about {where} is not the GKE API ({error}): check proxies and "
-                f"{clients.GKE_ENDPOINT}; it is asked again"
+            return sentences(
+                f"The endpoint returned a response about {where} that is not from the GKE API: {error}",
+                f"Check proxies and {clients.GKE_ENDPOINT}. kvtier retries",
             )
     return _refusal(where, error)
 
@@ -92,12 +93,17 @@ def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
 def _refusal(where: str, error: errors.GoogleError) -> str:
     match error.code:
         case 400 | 404:
-            return f"the GKE API knows no {where}: correct spec.cluster (a regional cluster's location is its region)"
+            return f"The GKE API did not find {where}. Correct spec.cluster (location: the region or zone)."
         case 403:
-            return (
-                f"the GKE API refuses to show {where} ({error}): grant roles/container.clusterViewer to kvtier's "
-                "service account (Workload Identity), or correct spec.cluster"
+            return sentences(
+                f"The GKE API denied access to {where}: {error}",
+                "Grant roles/container.clusterViewer to kvtier's service account (Workload Identity), or correct "
+                "spec.cluster",
             )
         case 429:
-            return f"the GKE API has no quota left for {where} ({error}): raise it; it is asked again"
-    return f"the GKE API answered {error.code} about {where} ({error}): nothing to do, it is asked again"
+            return sentences(
+                f"The GKE API quota was exceeded while reading {where}: {error}", "Raise it. kvtier retries"
+            )
+    return sentences(
+        f"The GKE API returned {error.code} for {where}: {error}", "No action needed; kvtier retries"
+    )

@@ -1,4 +1,4 @@
-"""Which Lustre instance is a pool's, after what is live."""
+"""Which Lustre instance belongs to a pool, according to the live objects."""
 
 from kvtier.api import identity, names
 from kvtier.api.names import LUSTRE_DRIVER
@@ -8,10 +8,11 @@ from kvtier.facts.volumes import Volumes
 
 
 def instance_name(pool: KVCachePool, children: Children, volumes: Volumes) -> str | None:
-    """projects/P/locations/ZONE/instances/ID, None where it cannot be known.
+    """projects/P/locations/ZONE/instances/ID, None if unknown.
 
-    The driver names an instance after the uid of its claim, in the project of the cluster; the volume of a bound claim
-    names the instance itself. Once claim or tier are gone, kvtier's own volume or the status name it.
+    The driver names an instance after the uid of its PVC, in the project of the cluster. The PersistentVolume of a
+    bound PVC contains the name. After the PVC or the tier was deleted, kvtier's own PersistentVolume or the status
+    contains it.
     """
     lustre, cluster = pool.spec.tiers.lustre, pool.spec.cluster
     if lustre is None:
@@ -33,10 +34,10 @@ def instance_name(pool: KVCachePool, children: Children, volumes: Volumes) -> st
 
 
 def _outlived(pool: KVCachePool, children: Children, volumes: Volumes) -> str | None:
-    """The instance of a claim of the driver's that is gone: of interest to a teardown.
+    """The instance of a deleted PVC of the driver. The teardown needs it.
 
-    A namespace that is deleted may lose the claim before the pool, which must not have forgotten the instance by then.
-    It is remembered for as long as its volume is there.
+    When a namespace is deleted, the PVC may be deleted before the pool, which must still know the instance. It is known
+    while its PersistentVolume exists.
     """
     name = _recorded(pool, children)
     reserved = volumes.by_claim.get((pool.namespace, names.claim(pool.name)), ())

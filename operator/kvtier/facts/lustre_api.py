@@ -1,4 +1,4 @@
-"""What the Lustre API says of instances and their operations, kept for a few minutes."""
+"""Facts of instances and their operations from the Lustre API, cached for a few minutes."""
 
 import asyncio
 import time
@@ -10,6 +10,7 @@ from types import MappingProxyType
 from typing import Any
 
 from kvtier.api.quantities import GIB
+from kvtier.api.sentences import sentences
 from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
 from kvtier.facts.model import Counters, Instance, LustreFacts, Operation, Window
 from kvtier.gcp import clients, errors
@@ -20,14 +21,14 @@ from kvtier.pace import DEFAULT, Pace
 _NONE: Mapping[str, str] = MappingProxyType({})
 
 _FINAL = ("InvalidArgument", "PermissionDenied")
-"""Answers about this very resource; everything else may have to do with the moment."""
+"""Status codes that are about this resource. All others may be temporary."""
 
 
 class LustreReader:
     """Facts of instances, by full name: projects/P/locations/ZONE/instances/ID.
 
-    An answer that takes longer than `patience` seconds is left to the next reader, the first one too. None waits
-    for as long as it takes: at most 15 s, or 30 s if there are operations.
+    A read waits at most `patience` seconds; the next read then uses the response. With None it waits until the API
+    responds: at most 15 s, or 30 s if there are operations.
     """
 
     def __init__(
@@ -43,7 +44,7 @@ class LustreReader:
         self._requests = SingleFlight(self._request)
 
     async def read(self, instance: str | None, operations: Mapping[str, str] = _NONE) -> LustreFacts | None:
-        """Facts of the instance, None without one. `operations` are the names to look at, by request id."""
+        """Facts of the instance, None for None. `operations`: names of the operations to read, by request id."""
         if instance is None:
             return None
         cache = self._cache(instance)
@@ -53,21 +54,21 @@ class LustreReader:
         return cache.facts()
 
     def note(self, instance: str, request: str, operation: Operation) -> None:
-        """What has become of a request to start an operation; a bare Operation is under way.
+        """Record the result of a request to start an operation. An empty Operation means that it is in progress.
 
-        Its answer has the instance asked for again.
+        After a result, the instance is read again.
         """
         self._cache(instance).note(request, operation, self._clock())
 
     def operation(self, instance: str, request: str) -> Operation | None:
-        """The operation of a request id, as far as it is known here."""
+        """The operation of a request id, None if unknown."""
         return self._cache(instance).operation(request, self._clock())
 
     def _cache(self, instance: str) -> "InstanceCache":
         return self._caches.setdefault(instance, InstanceCache(instance, self._pace))
 
     async def _request(self, instance: str) -> None:
-        """Operations, then the instance; once more if anything has changed meanwhile."""
+        """Read operations, then the instance. Repeat if an operation was recorded meanwhile."""
         cache, changes = self._cache(instance), -1
         while changes != cache.changes:
             changes = cache.changes
@@ -82,29 +83,29 @@ class LustreReader:
 
 _KEPT_SECONDS = 3600.0
 _MOST_OPERATIONS = 32
-"""Of operations that are over; the API forgets request ids after an hour as well."""
+"""Most finished operations that are kept. The API also forgets request ids after an hour."""
 
 
 @dataclass
 class _Followed:
-    """An operation that somebody has asked for, and when that was last."""
+    """An operation, and when a caller last asked for it (`wanted`)."""
 
     operation: Operation
     wanted: float
 
 
 class InstanceCache:
-    """What the Lustre API has last said of one instance and its operations, which are known by request id.
+    """The last answers of the Lustre API about one instance and its operations (by request id).
 
-    What is published together was true together, with the instance asked for last: an operation is over only
-    once the instance has been seen after it. Else a growth, say, would look undone, and be repeated.
+    `facts` are consistent, because the instance is read last: an operation is reported as done only after the instance
+    was read again. Otherwise a finished resize would look as if it had no effect, and kvtier would repeat it.
 
-    Times are in seconds of any clock. `changes` counts what makes an answer that is under way outdated.
+    Times are in seconds of any clock. `changes` counts the events that make a request in progress outdated.
     """
 
     def __init__(self, name: str, pace: Pace = DEFAULT) -> None:
         self._pace = pace
-        self._answer: Answer[Instance] = Answer(f"the Lustre API is being asked about {name}")
+        self._answer: Answer[Instance] = Answer(f"kvtier waits for the Lustre API to return {name}.")
         self._operations: dict[str, _Followed] = {}
         self.changes = 0
 
@@ -113,11 +114,11 @@ class InstanceCache:
         return LustreFacts(self._answer.value, self._answer.error, operations, self._answer.pending)
 
     def due(self, now: float) -> bool:
-        """Whether the API should be asked: every 15 s while anything moves or fails, else seldom."""
+        """Whether a new request is due: every 15 s while an operation runs or a request fails, else rarely."""
         return now >= self._answer.asked + (self._pace.fresh if self._is_settled() else self._pace.moving)
 
     def follow(self, operations: Mapping[str, str], now: float) -> None:
-        """Somebody wants to know these operations: names by request id, empty for a name that is not known."""
+        """Follow these operations: names by request id, an empty name if unknown."""
         for request, name in operations.items():
             known = self.operation(request, now)
             if name and (known is None or known.name != name):
@@ -125,14 +126,14 @@ class InstanceCache:
                 self._outdate()
 
     def note(self, request: str, operation: Operation, now: float) -> None:
-        """A request's own answer; a bare Operation while there is none yet."""
+        """Record the response to a request; an empty Operation while there is none."""
         running = replace(operation, done=False) if operation.name else operation
         self._operations[request] = _Followed(running, now)
         if operation != Operation():
             self._outdate()
 
     def operation(self, request: str, now: float) -> Operation | None:
-        """The operation, which somebody wants to know."""
+        """The operation of a request id. Keeps it for another hour."""
         followed = self._operations.get(request)
         if followed is None:
             return None
@@ -140,18 +141,18 @@ class InstanceCache:
         return followed.operation
 
     def unfinished(self) -> dict[str, str]:
-        """Names by request id of the operations to ask about."""
+        """Names of the unfinished operations, by request id."""
         operations = {request: one.operation for request, one in self._operations.items()}
         return {request: one.name for request, one in operations.items() if one.name and not one.done}
 
     def succeed(self, instance: Instance | None, polled: Mapping[str, Operation], now: float) -> None:
-        """The instance, None if there is none, and what its operations were just before."""
+        """Record the instance (None: does not exist), and its operations, which were read just before."""
         self._answer.succeed(instance, now)
         self._update(polled)
         self._drop(now)
 
     def fail(self, failure: str, polled: Mapping[str, Operation], now: float, *, final: bool) -> None:
-        """No answer about the instance: where an earlier one stands, no operation is over yet."""
+        """Record a failure. While an earlier answer about the instance is valid, no operation becomes done."""
         self._answer.fail(failure, now, final=final)
         if self._answer.value:
             self._update({request: one for request, one in polled.items() if not one.done})
@@ -165,7 +166,7 @@ class InstanceCache:
         return active and self._answer.failure is None and not moving
 
     def _outdate(self) -> None:
-        """Have the API asked at once."""
+        """Make a request due now."""
         self.changes += 1
         self._answer.asked = -inf
 
@@ -176,7 +177,7 @@ class InstanceCache:
                 followed.operation = operation
 
     def _drop(self, now: float) -> None:
-        """Let go what nobody has asked for in an hour, and of what is over all but the latest."""
+        """Drop operations that no caller asked for in an hour, and all but the latest finished ones."""
         wanted = {
             request: one for request, one in self._operations.items() if now < one.wanted + _KEPT_SECONDS
         }
@@ -187,7 +188,7 @@ class InstanceCache:
 
 
 async def _get_instance(name: str) -> Instance | None:
-    """None if there is none. GoogleError if that is not known."""
+    """None if the instance does not exist. GoogleError if that is unknown."""
     try:
         return instance_from(await clients.get_instance(name), name)
     except GoogleError as error:
@@ -197,7 +198,7 @@ async def _get_instance(name: str) -> Instance | None:
 
 
 async def _poll(names: Mapping[str, str]) -> dict[str, Operation]:
-    """Operations by request id, without those that cannot be looked at now."""
+    """Operations by request id, without those that could not be read."""
     found = await asyncio.gather(*(_get_operation(name) for name in names.values()))
     return {request: one for request, one in zip(names, found, strict=True) if one}
 
@@ -217,7 +218,7 @@ _MOST_PROBLEMS = 3
 
 
 def instance_from(message: Any, name: str) -> Instance:
-    """A `lustre_v1.Instance` that was asked for by this full name."""
+    """The facts of a `lustre_v1.Instance` with this full name."""
     raw = type(message).pb(message)
     dynamic = raw.dynamic_tier_options.mode == message.dynamic_tier_options.Mode.DEFAULT_CACHE
     return Instance(
@@ -238,7 +239,7 @@ def instance_from(message: Any, name: str) -> Instance:
 
 
 def operation_from(message: Any, name: str) -> Operation:
-    """A `longrunning.Operation` of this full name."""
+    """The facts of a `longrunning.Operation` with this full name."""
     failed = message.done and message.HasField("error") and message.error.code
     transfer = clients.transfer(message)
     return Operation(
@@ -252,13 +253,13 @@ def operation_from(message: Any, name: str) -> Operation:
 
 
 def _state(message: Any, number: int) -> str:
-    """Its name; the number of one that is newer than the client."""
+    """The name of a state, or its number if the client does not know it yet."""
     known = {int(state): str(state.name) for state in type(message).State}
     return known.get(number, str(number))
 
 
 def _time(raw: Any, field: str) -> str:
-    """RFC 3339 in UTC, empty where there is none."""
+    """RFC 3339 in UTC, empty if not set."""
     return str(getattr(raw, field).ToJsonString()) if raw.HasField(field) else ""
 
 
@@ -280,7 +281,7 @@ def _counters(raw: Any) -> Counters:
 
 
 def _problems(transfer: Any) -> tuple[str, ...]:
-    """The first errors, as `URI: details`; of those without samples, how many there were."""
+    """The first errors, as `URI: details`. Without samples, the number of objects and the code."""
     problems = (tidy(one) for summary in transfer.error_summaries for one in _samples(summary))
     return tuple(islice(problems, _MOST_PROBLEMS))
 
@@ -298,45 +299,50 @@ def _code(number: int) -> str:
     return camel(Code.Name(number)) if number in Code.values() else "Unknown"
 
 
-_ROLES = "roles/lustre.viewer, or roles/lustre.admin where kvtier makes instances or copies data"
+_ROLES = "roles/lustre.viewer, or roles/lustre.admin where kvtier creates instances or copies data"
 
 
 def _hint(name: str, error: GoogleError) -> str:
-    """A sentence about the instance or operation of this full name; it may end up in a status."""
+    """What failed for the instance or operation of this full name, and what to do. It may be part of a status."""
     match error:
         case errors.NoCredentialsError():
-            return (
-                f"the Lustre API cannot be asked about {name} ({error}): give kvtier's service account credentials "
-                f"through Workload Identity, with {_ROLES}"
+            return sentences(
+                f"kvtier has no valid credentials to read {name} from the Lustre API: {error}",
+                f"Give kvtier's service account {_ROLES}, through Workload Identity",
             )
         case errors.NoAnswerError():
-            return (
-                f"the Lustre API does not answer about {name} ({error}): let kvtier reach it (egress, DNS, proxy, "
-                f"{LUSTRE_ENDPOINT}); it is asked again"
+            return sentences(
+                f"The Lustre API did not respond about {name}: {error}",
+                f"Check egress, DNS, proxies and {LUSTRE_ENDPOINT}. kvtier retries",
             )
         case errors.BadAnswerError():
-            return _stranger(name, error)
+            return _not_the_api(name, error)
     return _refusal(name, error)
 
 
 def _refusal(name: str, error: GoogleError) -> str:
     match error.status:
         case "PermissionDenied":
-            return (
-                f"the Lustre API refuses to show {name} ({error}): grant {_ROLES} in project {name.split('/')[1]} to "
-                "kvtier's service account (Workload Identity), and enable lustre.googleapis.com there"
+            return sentences(
+                f"The Lustre API denied access to {name}: {error}",
+                f"In project {name.split('/')[1]}, enable lustre.googleapis.com, and grant kvtier's service account "
+                f"(Workload Identity) {_ROLES}",
             )
         case "InvalidArgument":
-            return f"the Lustre API does not take {name} ({error}): correct spec.tiers.lustre"
+            return sentences(f"The Lustre API refused the name {name}: {error}", "Correct spec.tiers.lustre")
         case "ResourceExhausted":
-            return f"the Lustre API has no quota left for questions about {name} ({error}): raise it; it is asked again"
+            return sentences(
+                f"The Lustre API quota was exceeded while reading {name}: {error}", "Raise it. kvtier retries"
+            )
         case "Unimplemented":
-            return _stranger(name, error)
-    return f"the Lustre API answered {error.code} about {name} ({error}): nothing to do, it is asked again"
+            return _not_the_api(name, error)
+    return sentences(
+        f"The Lustre API returned {error.code} for {name}: {error}", "No action needed; kvtier retries"
+    )
 
 
-def _stranger(name: str, error: GoogleError) -> str:
-    return (
-        f"what answers about {name} is not the Lustre API ({error}): check proxies and {LUSTRE_ENDPOINT}; "
-        "it is asked again"
+def _not_the_api(name: str, error: GoogleError) -> str:
+    return sentences(
+        f"The endpoint returned a response about {name} that is not from the Lustre API: {error}",
+        f"Check proxies and {LUSTRE_ENDPOINT}. kvtier retries",
     )

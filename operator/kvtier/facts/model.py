@@ -1,4 +1,4 @@
-"""Facts as frozen values. No client is imported here, so that pure code can use them."""
+"""Facts as frozen values, without any client, so that pure code can import them."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -14,9 +14,9 @@ from kvtier.facts.volumes import Volumes
 
 @dataclass(frozen=True)
 class Node:
-    """What matters about one node; equal values mean that no pool needs another look.
+    """The parts of a node that kvtier uses. If they are equal, no pool needs a reconciliation.
 
-    `ephemeral_storage` and `memory` are what its Pods may use, in bytes; 0 while the node does not tell.
+    `ephemeral_storage` and `memory`: allocatable bytes; 0 while the node does not report them.
     """
 
     name: str
@@ -30,7 +30,7 @@ class Node:
 
     @cached_property
     def version(self) -> GKEVersion | None:
-        """The kubelet's version, None where that is no GKE version."""
+        """The kubelet's version, None if it is not a GKE version."""
         return versions.parse(self.kubelet_version)
 
     @property
@@ -39,7 +39,7 @@ class Node:
 
     @property
     def confidential(self) -> bool:
-        """Whether its memory is encrypted, by which technology ever."""
+        """Whether it is a Confidential GKE Node, with encrypted memory, of any technology."""
         return any(label in self.labels for label in CONFIDENTIAL)
 
 
@@ -51,10 +51,10 @@ def node_names(nodes: Sequence[Node], limit: int = 3) -> str:
 
 @dataclass(frozen=True)
 class Cluster:
-    """What the API server shows of the cluster.
+    """The cluster according to the API server.
 
-    `lustre_nodes` are the nodes whose kubelet has registered the Lustre CSI driver. `compute_class_served`
-    is whether the API server knows ComputeClass at all.
+    `lustre_nodes`: nodes whose kubelet has registered the Lustre CSI driver. `compute_class_served`: whether the API
+    server serves ComputeClass.
     """
 
     version: str = ""
@@ -66,9 +66,9 @@ class Cluster:
 
 @dataclass(frozen=True)
 class GKECluster:
-    """What the GKE API says of the cluster, or why it says nothing (`error`, a sentence with the way out).
+    """The cluster according to the GKE API. `error`: why it is unknown and what to do, in full sentences.
 
-    `legacy_port` is whether its nodes speak to Lustre at port 6988 instead of 988.
+    `legacy_port`: whether its nodes use port 6988 for Lustre instead of 988.
     """
 
     network: str | None = None
@@ -80,7 +80,7 @@ class GKECluster:
 
 @dataclass(frozen=True)
 class Window:
-    """A maintenance that Google has scheduled; RFC 3339 times."""
+    """A maintenance that Google has scheduled. Times are RFC 3339."""
 
     start: str
     end: str
@@ -88,12 +88,11 @@ class Window:
 
 @dataclass(frozen=True)
 class Instance:
-    """A Managed Lustre instance as the Lustre API tells it.
+    """A Managed Lustre instance according to the Lustre API.
 
     `name` is projects/P/locations/ZONE/instances/ID, `throughput` is in MBps per TiB (0: Dynamic tier),
-    `capacity` in bytes. `address` and `filesystem` are where it is mounted from; the address is empty while
-    it is being created. `legacy_port` is whether it listens at 6988 (made with gke-support-enabled).
-    `kms_key` is empty where Google's own key encrypts it.
+    `capacity` in bytes. Nodes mount it from `address` and `filesystem`; the address is empty during creation.
+    `legacy_port`: whether it listens on 6988 (created with gke-support-enabled). `kms_key`: empty for Google's own key.
     """
 
     name: str
@@ -113,7 +112,7 @@ class Instance:
 
 @dataclass(frozen=True)
 class Counters:
-    """Objects and bytes of a transfer so far."""
+    """Objects and bytes of a transfer up to now."""
 
     found: int = 0
     copied: int = 0
@@ -127,9 +126,8 @@ class Counters:
 class Operation:
     """A long-running operation of the Lustre API, or the refusal to start it.
 
-    `name` is empty while the request that starts it is under way, and when it was refused. `code` is the
-    canonical error code in CamelCase, such as ResourceExhausted, empty unless it failed. `problems` are the
-    first errors of a transfer, one sentence each.
+    `name`: empty while the request to start it is in progress, and if it was refused. `code`: the canonical error code
+    in CamelCase, such as ResourceExhausted, empty unless it failed. `problems`: the first errors of a transfer.
     """
 
     name: str = ""
@@ -142,11 +140,11 @@ class Operation:
 
 @dataclass(frozen=True)
 class LustreFacts:
-    """What the Lustre API says of a pool's instance.
+    """A pool's instance according to the Lustre API.
 
-    `instance` is None when it does not exist, or when `error` says why that is not known. `operations` are by request
-    id: those that the pool's status names, and those that this process has started. `pending`: the API has not answered
-    yet since this process began, and `error` says so.
+    `instance`: None if it does not exist, or if `error` says in full sentences why it is unknown. `operations`: by
+    request id, those in the pool's status and those that this process has started. `pending`: the API has not responded
+    since this process started, and `error` says so.
     """
 
     instance: Instance | None = None
@@ -156,22 +154,22 @@ class LustreFacts:
 
     @property
     def absent(self) -> bool:
-        """Whether the API says that there is no such instance."""
+        """Whether the API reports that the instance does not exist."""
         return self.instance is None and self.error is None
 
 
 @dataclass(frozen=True)
 class Secrets:
-    """Which keys the Secrets have that the pool names; a name maps to None when it could not be read."""
+    """The keys of the Secrets that the pool names; None for a Secret that could not be read."""
 
     keys: Mapping[str, frozenset[str] | None] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
 class ConfigMaps:
-    """Data of the ConfigMaps that the pool names, of it the keys that it names.
+    """The keys and values that the pool names, by ConfigMap.
 
-    A ConfigMap that does not exist has no keys; a name maps to None when it could not be read.
+    A ConfigMap that does not exist has no keys. None for a ConfigMap that could not be read.
     """
 
     data: Mapping[str, Mapping[str, str] | None] = field(default_factory=dict)
@@ -179,7 +177,7 @@ class ConfigMaps:
 
 @dataclass(frozen=True)
 class Facts:
-    """All that the checks look at."""
+    """All facts that the checks use."""
 
     cluster: Cluster = Cluster()
     gke: GKECluster | None = None
@@ -192,9 +190,9 @@ class Facts:
 
 @dataclass(frozen=True)
 class Event:
-    """What Kubernetes Events tell about one object: each message of a reason once, with its times (RFC 3339).
+    """Kubernetes Events about one object, merged by reason and message.
 
-    `first` is when it was first seen, `last` when it was seen last.
+    `first` and `last` are RFC 3339 times.
     """
 
     kind: str
@@ -209,10 +207,10 @@ class Event:
 
 @dataclass(frozen=True)
 class Observed:
-    """A pool's surroundings at one moment: facts, its children, and what happened to them.
+    """Everything that kvtier observes about a pool at one moment: facts, children, and Events about them.
 
-    `claim_events` and `pod_events` are Events about the shared tier's claim and about the pool's Pods, the newest
-    first; they are read only while something is awaited. `holders` are the Pods that keep a deleted claim.
+    `claim_events` and `pod_events`: Events about the PVC of the Lustre tier and about the pool's Pods, newest first,
+    read only while something is not ready. `holders`: Pods that still use a deleted PVC.
     """
 
     facts: Facts = Facts()

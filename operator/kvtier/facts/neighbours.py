@@ -16,7 +16,7 @@ from kvtier.api.v1alpha1 import KVCachePool
 class Neighbour:
     """Another pool that names the same instance, or whose instance has the same file system name.
 
-    `selector` and `zones` say on which nodes it runs, `created` (RFC 3339) who was there first.
+    `selector` and `zones`: the nodes on which it may run. `created`: RFC 3339; the older pool has priority.
     """
 
     namespace: str
@@ -29,12 +29,12 @@ class Neighbour:
 
 
 def created(pool: KVCachePool) -> str:
-    """When a pool was made (RFC 3339); after all others, if it is not made yet."""
+    """When a pool was created (RFC 3339). A pool that does not exist yet counts as the youngest."""
     return str(pool.metadata.get("creationTimestamp", "9999-12-31T23:59:59Z"))
 
 
 def neighbour(pool: KVCachePool) -> Neighbour | None:
-    """What others have to know of a pool; None without a shared tier."""
+    """The facts of a pool that other pools need; None without a Lustre tier."""
     if pool.spec.tiers.lustre is None:
         return None
     return Neighbour(
@@ -49,7 +49,7 @@ def neighbour(pool: KVCachePool) -> Neighbour | None:
 
 
 def parsed(obj: Object) -> Neighbour | None:
-    """The same of a live object; None too for a spec that is not valid."""
+    """The same for a live object; None also for an invalid spec."""
     try:
         return neighbour(KVCachePool.model_validate({"metadata": obj["metadata"], "spec": obj.get("spec")}))
     except ValidationError:
@@ -57,7 +57,7 @@ def parsed(obj: Object) -> Neighbour | None:
 
 
 class Neighbourhood:
-    """Which pools share an instance or a file system. Every change answers with the other pools that it concerns."""
+    """Which pools share an instance or a file system. Every change returns the other pools that it affects."""
 
     def __init__(self) -> None:
         self._specified: dict[PoolKey, Neighbour] = {}
@@ -66,7 +66,7 @@ class Neighbourhood:
         self._users: defaultdict[str, set[PoolKey]] = defaultdict(set)
 
     def of(self, pool: PoolKey, filesystem: str = "") -> tuple[Neighbour, ...]:
-        """The others, the eldest first. `filesystem` is the pool's own, where its spec does not tell."""
+        """The other pools, oldest first. `filesystem`: the pool's own name, if its spec does not give it."""
         own = self._pools.get(pool)
         if own is None:
             return ()
@@ -75,7 +75,7 @@ class Neighbourhood:
         return tuple(sorted(found, key=lambda one: (one.created, one.namespace, one.name)))
 
     def put(self, pool: PoolKey, found: Neighbour | None) -> set[PoolKey]:
-        """A pool as it is now; None for one that is gone or concerns nobody."""
+        """Record a pool; None for a pool that was deleted or has no Lustre tier."""
         if found:
             self._specified[pool] = found
         else:
@@ -83,7 +83,7 @@ class Neighbourhood:
         return self._update(pool)
 
     def mount(self, pool: PoolKey, filesystem: str) -> set[PoolKey]:
-        """The file system of a pool's own volume, which tells what the spec may leave open; empty without one."""
+        """Record the file system name of a pool's PersistentVolume, which the spec may not give; empty without one."""
         if filesystem:
             self._mounted[pool] = filesystem
         else:
@@ -109,5 +109,5 @@ class Neighbourhood:
 
 
 def _shared_names(pool: Neighbour | None) -> list[str]:
-    """What makes pools neighbours. An instance's full name has slashes, a file system's has none."""
+    """Names that make pools neighbours. They cannot collide: only the full name of an instance has slashes."""
     return [name for name in (pool.instance, pool.filesystem) if name] if pool else []

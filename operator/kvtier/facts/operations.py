@@ -1,4 +1,4 @@
-"""The operations on a pool's Lustre instance: what its status says of them, with what the Lustre API has said since."""
+"""The operations on a pool's Lustre instance: from its status, updated with the answers of the Lustre API."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
@@ -12,15 +12,15 @@ from kvtier.pace import DEFAULT, Pace
 Kind = Literal["Create", "Update", "Import", "Export", "Delete"]
 
 _LONGEST = 1000
-"""Characters of a message; the status takes 1024."""
+"""Most characters of a message. The status allows 1024."""
 
 
 @dataclass(frozen=True)
 class Operations:
     """The last operation of each kind, at one moment (`now`, RFC 3339).
 
-    `recorded` is what the status says, by kind. `answers` is what the Lustre API says, by request id: of operations
-    that the status names, and of requests that this process has made.
+    `recorded`: from the status, by kind. `answers`: from the Lustre API, by request id, for operations in the status
+    and for requests of this process.
     """
 
     pool_uid: str = ""
@@ -30,16 +30,16 @@ class Operations:
     pace: Pace = DEFAULT
 
     def last(self, kind: Kind) -> OperationStatus | None:
-        """The last operation of a kind as it stands now, None where there was none."""
+        """The last operation of a kind with its current state, None if there was none."""
         return self._latest.get(kind)
 
     def lost(self, operation: OperationStatus) -> bool:
-        """Whether nobody knows what became of its request: it was made by a process that has died since."""
+        """Whether the result of its request is unknown, because the process that made it has ended."""
         running = operation.state == "Running"
         return running and not operation.name and operation.request_id not in self.answers
 
     def unrecorded(self) -> bool:
-        """Whether an operation is under way that the status does not name: it could not be written since."""
+        """Whether an operation is in progress that is not in the status, because a write of the status failed."""
         named = {one.request_id for one in self.recorded.values()}
         return any(not one.done for request, one in self.answers.items() if request not in named)
 
@@ -54,13 +54,13 @@ class Operations:
 def operations_of(
     pool: KVCachePool, lustre: LustreFacts | None, now: str, pace: Pace = DEFAULT
 ) -> Operations:
-    """Those of a pool."""
+    """The operations of a pool."""
     recorded = {one.kind: one for one in pool.status.operations}
     return Operations(pool.uid, recorded, lustre.operations if lustre else {}, now, pace)
 
 
 def updated(recorded: OperationStatus, answer: Operation | None, now: str) -> OperationStatus:
-    """What was recorded, with what the API says now; the time of progress moves only with progress."""
+    """The recorded operation, updated with the answer. The time of progress changes only with progress."""
     if answer is None:
         return recorded
     fresh: dict[str, Any] = {"name": answer.name or recorded.name, "state": _state(answer)}
@@ -75,7 +75,7 @@ def updated(recorded: OperationStatus, answer: Operation | None, now: str) -> Op
 
 
 def _state(answer: Operation) -> str:
-    """Done is not enough: a transfer has succeeded only if no object failed."""
+    """A transfer that is done has succeeded only if no object failed."""
     if not answer.done:
         return "Running"
     return "Failed" if answer.code or (answer.counters and answer.counters.failed) else "Succeeded"

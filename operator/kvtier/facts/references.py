@@ -1,4 +1,4 @@
-"""The Secrets and ConfigMaps that a pool names. They are asked for one by one, and never listed."""
+"""Reads the Secrets and ConfigMaps that a pool names, each by name. kvtier never lists them."""
 
 from collections import defaultdict
 from typing import Any
@@ -11,14 +11,14 @@ from kvtier.kube.client import ApiError, KubeClient
 
 
 async def read_secrets(client: KubeClient, pool: KVCachePool) -> Secrets:
-    """The keys of every Secret that the pool names; its values are dropped."""
+    """The keys of every Secret that the pool names. The values are dropped."""
     names = sorted({one.name for one in needed_keys(pool) if one.kind == "Secret"})
     found = {name: await _data(client, SECRET, pool.namespace, name) for name in names}
     return Secrets({name: None if data is None else frozenset(data) for name, data in found.items()})
 
 
 async def read_config_maps(client: KubeClient, pool: KVCachePool) -> ConfigMaps:
-    """Of every ConfigMap that the pool names, the keys that it names."""
+    """The keys and values that the pool names, of every ConfigMap."""
     wanted: dict[str, set[str]] = defaultdict(set)
     for model in pool.spec.models:
         if model.model_config_from and (reference := model.model_config_from.config_map_key_ref):
@@ -31,7 +31,7 @@ async def read_config_maps(client: KubeClient, pool: KVCachePool) -> ConfigMaps:
 
 
 async def _data(client: KubeClient, resource: Resource, namespace: str, name: str) -> dict[str, Any] | None:
-    """Empty for an object that is missing, None for one that may not be read. Raises ApiError for all else."""
+    """Empty for an object that does not exist, None without permission to read it. Raises other ApiErrors."""
     try:
         found = await client.get(resource, namespace, name)
     except ApiError as error:

@@ -1,4 +1,4 @@
-"""GKE versions as numbers, and the gates that stand in `data/gke_versions.yaml`."""
+"""GKE versions as numbers, and the gates in `data/gke_versions.yaml`."""
 
 import re
 from dataclasses import dataclass
@@ -12,7 +12,7 @@ _SHAPE = re.compile(rf"v?{_NUMBER}\.{_NUMBER}\.{_NUMBER}-gke\.{_NUMBER}")
 
 @dataclass(frozen=True, order=True)
 class GKEVersion:
-    """A GKE version; comparison is by number, the GKE build included."""
+    """A GKE version. Versions are compared by number, including the GKE build."""
 
     major: int
     minor: int

@@ -1,4 +1,4 @@
-"""The Lustre volumes of the cluster, whoever made them."""
+"""The Lustre PersistentVolumes of the cluster, also those that kvtier did not create."""
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
@@ -11,19 +11,19 @@ from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
 
 VOLUME_ZONE = "topology.gke.io/zone"
-"""Node label by which volumes of the Lustre driver name their zone."""
+"""Node label with the zone in the node affinity of Lustre PersistentVolumes."""
 
 _K = TypeVar("_K")
 
 
 @dataclass(frozen=True)
 class Volume:
-    """A PersistentVolume of the Lustre driver, or one of kvtier's that somebody has given another `driver`.
+    """A PersistentVolume of the Lustre CSI driver, or one of kvtier whose `driver` was changed.
 
-    `handle` is PROJECT/ZONE/INSTANCE, `capacity` in bytes. `zone` is the one that its node affinity asks for, empty for
-    an affinity of another shape than kvtier's. `claim` is (namespace, name) of the claim that it is reserved for,
-    `claim_uid` that claim's identity, empty while nobody is bound to it. `message` is why it is in its phase, of which
-    Failed means that the driver could not delete it. `version` is the resourceVersion.
+    `handle` is PROJECT/ZONE/INSTANCE, `capacity` in bytes. `zone`: the zone of its node affinity, empty if the affinity
+    has another shape than kvtier's. `claim`: (namespace, name) of the PVC that it is reserved for. `claim_uid`: the uid
+    of that PVC, empty while none is bound. `message`: why it is in its phase; Failed means that the driver could not
+    delete the instance. `version` is the resourceVersion.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Volume:
 
     @property
     def instance(self) -> str:
-        """Full name of the instance, empty where the handle is none of the driver's."""
+        """Full name of the instance, empty if the handle is not in the form of the driver."""
         parts = self.handle.split("/")
         if len(parts) != 3:
             return ""
@@ -55,7 +55,7 @@ class Volume:
 
 @dataclass(frozen=True)
 class Volumes:
-    """All Lustre volumes, by name, by claim and by file system."""
+    """All Lustre PersistentVolumes, by name, by PVC and by file system."""
 
     by_name: Mapping[str, Volume] = field(default_factory=dict)
 
@@ -76,13 +76,13 @@ def _grouped(pairs: Iterable[tuple[_K, Volume]]) -> Mapping[_K, tuple[Volume, ..
 
 
 def volume(obj: Object) -> Volume | None:
-    """What matters of a PersistentVolume; None for those of other drivers."""
+    """The parts of a PersistentVolume that kvtier uses; None for other drivers."""
     found = any_volume(obj)
     return found if found.driver == LUSTRE_DRIVER else None
 
 
 def any_volume(obj: Object) -> Volume:
-    """The same, whatever its driver is."""
+    """The same for a PersistentVolume of any driver."""
     metadata, spec, status = obj["metadata"], obj.get("spec") or {}, obj.get("status") or {}
     source, reserved = spec.get("csi") or {}, spec.get("claimRef") or {}
     attributes = source.get("volumeAttributes") or {}
@@ -108,7 +108,7 @@ def any_volume(obj: Object) -> Volume:
 
 
 def _zone(affinity: Any) -> str:
-    """The zone of an affinity that asks for one zone and nothing else."""
+    """The zone of a node affinity that requires exactly one zone and nothing else, else empty."""
     try:
         (term,) = affinity["required"]["nodeSelectorTerms"]
         (expression,) = term["matchExpressions"]

@@ -1,1 +1,1 @@
-"""Google Cloud's APIs: thin asynchronous wrappers of Google's clients."""
+"""Google Cloud's APIs: thin asynchronous wrappers around Google's clients."""

@@ -1,4 +1,4 @@
-"""The GKE and Managed Lustre APIs by Google's clients, which are synchronous: called in threads, bounded in time."""
+"""The GKE and Managed Lustre APIs. Google's clients are synchronous, so they run in threads, with a time limit."""
 
 import asyncio
 import os
@@ -12,24 +12,24 @@ from kvtier.gcp.errors import BadAnswerError, GoogleError, NoAnswerError, transl
 
 SOCKET_SECONDS = 10.0
 TOTAL_SECONDS = 15.0
-"""The former bounds each read of a socket, of which one call makes many (credentials, slow bodies)."""
+"""SOCKET_SECONDS limits each read of a socket; one call makes many (credentials, slow bodies)."""
 
 
 async def _answer(api: str, call: Callable[[], Any]) -> Any:
-    """What `call` returns; GoogleError, and nothing else, when that cannot be had within 15 s.
+    """The result of `call`. Raises only GoogleError, also if there is no result within 15 s.
 
-    `api` is for the name of the thread. No retries: the caller decides when to try again.
+    `api` names the thread. There are no retries: the caller decides when to retry.
     """
     try:
         async with asyncio.timeout(TOTAL_SECONDS):
             return await asyncio.wrap_future(_in_thread(api, partial(translating, call)))
     except TimeoutError:
-        message = f"no answer within {TOTAL_SECONDS:g} s, credentials included"
+        message = f"no response within {TOTAL_SECONDS:g} s, including the time for credentials"
         raise NoAnswerError(0, message, "DeadlineExceeded") from None
 
 
 def _connection(endpoint: str) -> dict[str, Any]:
-    """Arguments of a client for `endpoint`, empty for Google's own; http:// is called without credentials."""
+    """Arguments of a client for `endpoint` (empty: Google's own). An http:// endpoint gets no credentials."""
     from google.api_core.client_options import ClientOptions
     from google.auth.credentials import AnonymousCredentials
 
@@ -41,10 +41,10 @@ def _connection(endpoint: str) -> dict[str, Any]:
 
 
 def _in_thread(api: str, call: Callable[[], Any]) -> Future[Any]:
-    """Run `call` in a thread of its own.
+    """Run `call` in a separate thread.
 
-    The event loop's executor has few threads, which name resolution needs too, and an exiting process
-    waits for them: calls that hang would stop more than themselves.
+    The executor of the event loop has few threads. Name resolution also needs them, and a process waits for them when
+    it exits, so hanging calls would block both.
     """
     future: Future[Any] = Future()
 
@@ -64,7 +64,7 @@ GKE_ENDPOINT = "KVTIER_GKE_ENDPOINT"
 
 
 async def get_cluster(project: str, location: str, name: str) -> Any:
-    """The `container_v1.Cluster`; GoogleError, and nothing else, when it cannot be had within 15 s."""
+    """The `container_v1.Cluster`. Raises only GoogleError, also if there is no response within 15 s."""
     path = f"projects/{project}/locations/{location}/clusters/{name}"
     endpoint = os.environ.get(GKE_ENDPOINT, "")
     return await _answer("gke-api", lambda: _get_cluster(endpoint, path))
@@ -93,7 +93,7 @@ _TRANSFERS = ("ImportDataMetadata", "ExportDataMetadata")
 
 
 class _Clients(NamedTuple):
-    """Google's client, and an authorized `requests.Session` for what it cannot do."""
+    """Google's client, and an authorized `requests.Session` for calls that it does not support."""
 
     client: Any
     session: Any
@@ -101,30 +101,30 @@ class _Clients(NamedTuple):
 
 
 async def get_instance(name: str) -> Any:
-    """The `lustre_v1.Instance` of this full name; GoogleError, and nothing else, without one within 15 s."""
+    """The `lustre_v1.Instance` with this full name. Raises only GoogleError, also after 15 s."""
     endpoint = _endpoint()
     return await _answer(_THREAD, lambda: _get_instance(_clients(endpoint), name))
 
 
 async def get_operation(name: str) -> Any:
-    """The `longrunning.Operation` of this full name, without its response; GoogleError as above."""
+    """The `longrunning.Operation` with this full name, without its response. Raises GoogleError as above."""
     endpoint = _endpoint()
     return await _answer(_THREAD, lambda: _get_operation(_clients(endpoint), name))
 
 
 async def start_operation(verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> Any:
-    """Start an operation; the `longrunning.Operation`, or GoogleError as above.
+    """Start an operation and return the `longrunning.Operation`. Raises GoogleError as above.
 
-    `instance` is the full name, `request` a UUID by which a repeat starts nothing new (for 60 minutes at
-    least, says the API). `body` has, for create and update, the Instance's fields in the API's JSON (an update
-    changes just these), for import and export {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
+    `instance` is the full name. `request` is a UUID: the API ignores a repeated request for at least 60 minutes. `body`
+    for create and update: fields of the Instance in the API's JSON (an update changes only these). `body` for import
+    and export: {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
     """
     endpoint = _endpoint()
     return await _answer(_THREAD, lambda: _start_operation(_clients(endpoint), verb, instance, request, body))
 
 
 def transfer(operation: Any) -> Any:
-    """The `lustre_v1.TransferOperationMetadata` of an import or export, None of any other operation."""
+    """The `lustre_v1.TransferOperationMetadata` of an import or export, None for other operations."""
     from google.cloud import lustre_v1
 
     kind = operation.metadata.type_url.rpartition(".")[2]
@@ -157,7 +157,7 @@ def _get_instance(clients: _Clients, name: str) -> Any:
 
 
 def _get_operation(clients: _Clients, name: str) -> Any:
-    """Without the client, which takes no field that it does not know, in this one answer (0.4.3)."""
+    """Does not use the client (0.4.3), which refuses unknown fields in this response."""
     from google.api_core.exceptions import from_http_response
     from google.longrunning.operations_pb2 import Operation
     from google.protobuf.json_format import ParseDict
@@ -177,20 +177,20 @@ def _start_operation(
     try:
         method, message = _request(verb, instance, request, body)
     except Exception as error:
-        raise GoogleError(0, f"cannot be said to the API: {error}", "InvalidArgument") from error
+        raise GoogleError(0, f"the request is not valid: {error}", "InvalidArgument") from error
     call = getattr(clients.client, method)
     return _named(call(request=message, timeout=SOCKET_SECONDS, retry=None).operation, "operation")
 
 
 def _named(message: Any, kind: str) -> Any:
-    """An answer without a name is not the API's, though JSON may be read so."""
+    """Refuse a response without a name: it is valid JSON, but not from the API."""
     if not message.name:
-        raise BadAnswerError(0, f"an {kind} without a name")
+        raise BadAnswerError(0, f"the {kind} has no name")
     return message
 
 
 def _request(verb: Verb, instance: str, request: str, body: Mapping[str, Any]) -> tuple[str, Any]:
-    """The client's method, and what to give it."""
+    """The method of the client, and its argument."""
     from google.cloud import lustre_v1
 
     if verb == "create":

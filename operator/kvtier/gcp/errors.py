@@ -1,4 +1,4 @@
-"""What can go wrong with a call of a Google API, in one kind of error."""
+"""One kind of error for all failures of calls to a Google API."""
 
 import re
 from collections.abc import Callable
@@ -16,15 +16,15 @@ _IMPLIED = {
     503: "Unavailable",
     504: "Unavailable",
 }
-"""The canonical code of an HTTP status that comes without one, so that something else than the API has answered: a 404
-says nothing about the resource then (grpc/grpc, doc/http-grpc-status-mapping.md)."""
+"""The canonical code for an HTTP status without one. Such a response is not from the API, so a 404 does not mean that
+the resource does not exist (grpc/grpc, doc/http-grpc-status-mapping.md)."""
 
 
 class GoogleError(Exception):
-    """A Google API's refusal.
+    """An error of a Google API.
 
-    `code` is the HTTP status, 0 when there was none. `status` is the canonical code in CamelCase, such as
-    AlreadyExists (googleapis, google/rpc/code.proto); it says more: 409 is Aborted too.
+    `code` is the HTTP status, 0 if there was none. `status` is the canonical code in CamelCase, such as AlreadyExists
+    (googleapis, google/rpc/code.proto). It is more precise: 409 may be AlreadyExists or Aborted.
     """
 
     usual = "Unknown"
@@ -36,25 +36,25 @@ class GoogleError(Exception):
 
 
 class NoCredentialsError(GoogleError):
-    """There are no credentials, or Google does not take them."""
+    """There are no credentials, or Google does not accept them."""
 
     usual = "Unauthenticated"
 
 
 class NoAnswerError(GoogleError):
-    """The API could not be reached, or did not answer in time."""
+    """The API could not be reached, or did not respond in time."""
 
     usual = "Unavailable"
 
 
 class BadAnswerError(GoogleError):
-    """What answered does not talk as the API does."""
+    """The response is not from the API."""
 
     usual = "Internal"
 
 
 def tidy(message: str) -> str:
-    """At most 300 characters of it, without addresses of objects and query strings, which differ every time."""
+    """At most 300 characters of the message, without object addresses and query strings, which always differ."""
     message = re.sub(r"<?\S+ object at 0x[0-9a-f]+>?", "", message[:2000])
     message = re.sub(r"(/\S*?)\?[^\s)]+", r"\1", message)
     return " ".join(message.split())[:_LONGEST_MESSAGE]
@@ -66,7 +66,7 @@ def camel(code: str) -> str:
 
 
 def translating(call: Callable[[], Any]) -> Any:
-    """What `call` returns, or its error as GoogleError. Imports Google's libraries."""
+    """The result of `call`. Raises its error as GoogleError. Imports Google's libraries."""
     try:
         return call()
     except GoogleError:
@@ -103,6 +103,6 @@ def _status(error: Any) -> str:
 
 
 def _first_words(error: BaseException) -> str:
-    """google-auth wraps its errors in one another, together with the response."""
+    """The innermost message: google-auth nests its errors, together with the response."""
     inner = error.args[0] if error.args else ""
     return _first_words(inner) if isinstance(inner, BaseException) else str(inner)

@@ -44,7 +44,7 @@ def suggestion(model: ModelView, accelerator: str) -> str | None:
     found = _compared(_geometry_with(model, "auto"), model.geometry, dtype, seqs, model)
     if found is None:
         return None
-    return f"{found.why}: if maxNumSeqs {seqs} is what auto held, it may rise to {found.max_num_seqs}"
+    return f"{found.why} If maxNumSeqs {seqs} fits with auto, it may rise to {found.max_num_seqs}."
 
 
 def _with_smaller_dtype(model: ModelView, seqs: int, accelerator: str) -> str | None:
@@ -52,7 +52,7 @@ def _with_smaller_dtype(model: ModelView, seqs: int, accelerator: str) -> str | 
     if fault or kv_dtypes.caution(_SMALLER, accelerator):
         return None
     found = _compared(model.geometry, _geometry_with(model, _SMALLER), _SMALLER, seqs, model)
-    return f"{found.why}; fp8 costs some accuracy" if found else None
+    return f"{found.why} fp8 costs some accuracy." if found else None
 
 
 def _compared(

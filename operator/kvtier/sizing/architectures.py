@@ -1,7 +1,7 @@
 """What a model caches on each of its GPUs, by the architecture that its config.json names.
 
-Everything else, and every setting that is not understood, is None: a wrong size is worse than none. Each family was
-held against the classes of vLLM 0.33.0 (`data/models.yaml`).
+The result is None for other architectures and for unknown settings, because a wrong size is worse than none. Each
+family was compared with the classes of vLLM 0.33.0 (`data/models.yaml`).
 """
 
 from collections.abc import Callable
@@ -17,18 +17,19 @@ Kind = Literal["Full", "Window", "Chunk", "State"]
 
 _MOST_LAYERS = 1000
 _MOST_BYTES = 1 << 28
-"""Beyond any model: a document may say anything, and what comes of it goes into 64-bit numbers of the status.
+"""Limits beyond any real model, for the bytes of one token or one state in a layer.
 
-Of a layer's token or state. A chunk of 1024 blocks of 128 tokens on 64 GPUs then has less than 2^62 bytes.
+A document may contain any number, and the results must fit into 64-bit fields of the status. With these limits, a chunk
+of 1024 blocks of 128 tokens on 64 GPUs has less than 2^62 bytes.
 """
 
 
 @dataclass(frozen=True)
 class Layers:
-    """`count` layers that cache alike. Bytes of one GPU.
+    """`count` layers that cache in the same way. Sizes are bytes on one GPU.
 
-    Full: every token, for ever. Window and Chunk: the last `span` tokens. State: `size` bytes for a whole
-    sequence, whatever its length. For the others `size` is bytes per token.
+    Full: caches every token of a sequence. Window and Chunk: cache the last `span` tokens. State: caches `size` bytes
+    per sequence of any length. For the other kinds, `size` is bytes per token.
     """
 
     kind: Kind
@@ -42,7 +43,7 @@ class Cached:
     """All cached layers of a model.
 
     `one_copy`: every GPU holds the same bytes, and a tier keeps them once. `together`: layers of different
-    sizes share their blocks. `align`: what the tokens of a block are a multiple of where states are cached.
+    sizes share their blocks. `align`: with states, the tokens of a block are a multiple of this.
     """
 
     layers: tuple[Layers, ...]
@@ -52,7 +53,7 @@ class Cached:
 
 
 def cached(config: Config, dtype: str, gpus: int) -> Cached | None:
-    """What one of `gpus` GPUs caches of a model with this config.json under --kv-cache-dtype `dtype`."""
+    """What each of `gpus` GPUs caches of a model with this config.json and --kv-cache-dtype `dtype`."""
     text, element = _text(config), element_type(config, dtype)
     family, attending = family_of(config), text.get("num_attention_heads")
     if family is None or element is None or not isinstance(attending, int) or attending % gpus:
@@ -67,20 +68,20 @@ def cached(config: Config, dtype: str, gpus: int) -> Cached | None:
 
 
 def family_of(config: Config) -> str | None:
-    """The row of `families` in `data/models.yaml` that a config.json belongs to."""
+    """The row of `families` in `data/models.yaml` for a config.json, None if it belongs to no family."""
     kind = _text(config).get("model_type")
     families: dict[str, list[str]] = table("models")["families"]
     return next((family for family, types in families.items() if kind in types), None)
 
 
 _AUTO = {"float16": "float16", "bfloat16": "bfloat16", "float32": "bfloat16", "None": "bfloat16"}
-"""What vLLM makes of the weights' type: models in 32 bits, and those that name none, are served in 16."""
+"""The type that vLLM uses, by type of the weights: 16 bits also for 32-bit models and for models without a type."""
 
 
 def element_type(config: Config, dtype: str) -> str | None:
-    """The type that `auto` stands for, and any other type as it is, if kvtier knows its layout.
+    """`dtype` itself, or the type that `auto` stands for. None if kvtier does not know the layout.
 
-    A checkpoint that brings a cache type of its own decides what `auto` is, which is not covered.
+    Checkpoints with their own cache type decide what `auto` means. They are not covered.
     """
     if dtype != "auto":
         return dtype if dtype in KV_DTYPES.dtypes else None
@@ -93,13 +94,13 @@ def element_type(config: Config, dtype: str) -> str | None:
 
 
 def _text(config: Config) -> Config:
-    """The language model's part of a multimodal model's config."""
+    """The part of a multimodal model's config for its language model, else the config itself."""
     nested = config.get("text_config")
     return nested if isinstance(nested, dict) else config
 
 
 def _plausible(found: Cached) -> bool:
-    """Whether there are layers, none of them without bytes or with more than any model has."""
+    """Whether there are layers, and each has a size within the limits above."""
     layers = [one for one in found.layers if one.count]
     return bool(layers) and all(
         _within(one.count, _MOST_LAYERS)
@@ -117,7 +118,7 @@ def _within(number: object, most: int) -> bool:
 
 
 def _full(text: Config, element: str, gpus: int) -> Cached | None:
-    """Every layer attends to every token; a Mistral model may have one window for all of them."""
+    """Every layer attends to every token. A Mistral model may have the same window in all layers."""
     count, each = int(text["num_hidden_layers"]), _layer_bytes(text, element, gpus)
     if set(text.get("layer_types") or ["full_attention"]) != {"full_attention"}:
         return None
@@ -128,13 +129,13 @@ def _full(text: Config, element: str, gpus: int) -> Cached | None:
 
 
 def _windows(text: Config, element: str, gpus: int) -> Cached | None:
-    """Some layers attend to a window, all heads are alike: gpt-oss, Gemma 3."""
+    """gpt-oss, Gemma 3: some layers attend to a window, and all heads have the same size."""
     each = _layer_bytes(text, element, gpus)
     return _by_layer_types(text, each, each)
 
 
 def _two_head_sizes(text: Config, element: str, gpus: int) -> Cached | None:
-    """Gemma 4: layers that attend to everything have fewer and larger heads. Layers that share a cache: None."""
+    """Gemma 4: layers with full attention have fewer and larger heads. None if layers share a cache."""
     if text.get("num_kv_shared_layers") or not text.get("attention_k_eq_v"):
         return None
     wide = int(text["global_head_dim"])
@@ -152,7 +153,7 @@ def _by_layer_types(text: Config, window_size: int, full_size: int) -> Cached | 
 
 
 def _two_value_sizes(text: Config, element: str, gpus: int) -> Cached | None:
-    """MiMo-V2: keys and values differ in size, and layers with a window have heads of their own."""
+    """MiMo-V2: keys and values differ in size, and layers with a window have different heads."""
     pattern = text["hybrid_layer_pattern"]
     if len(pattern) != text["num_hidden_layers"]:
         return None
@@ -171,7 +172,7 @@ def _two_value_sizes(text: Config, element: str, gpus: int) -> Cached | None:
 
 
 _LLAMA4_INTERVAL = 4
-"""Every fourth layer of Llama 4 attends to everything, unless no_rope_layers says otherwise."""
+"""In Llama 4, every fourth layer has full attention, unless no_rope_layers says otherwise."""
 
 
 def _chunks(text: Config, element: str, gpus: int) -> Cached | None:
@@ -196,7 +197,7 @@ def _latent(text: Config, element: str, gpus: int) -> Cached | None:
 def _sparse_latent(text: Config, element: str, gpus: int) -> Cached | None:
     """A latent, and in some layers an indexer that chooses tokens.
 
-    What `fp8` means depends on the attention kernel of the GPU: fp8_ds_mla or plain 8 bits.
+    None for `fp8`, which means fp8_ds_mla or plain 8 bits, depending on the attention kernel of the GPU.
     """
     plain = _latent(text, element, gpus)
     if plain is None or element not in ("float16", "bfloat16", "fp8_ds_mla"):
@@ -206,7 +207,7 @@ def _sparse_latent(text: Config, element: str, gpus: int) -> Cached | None:
 
 
 def _indexers(text: Config) -> int:
-    """Layers with an indexer of their own; the others use that of a layer before (deepseek_v2.py, 0.33.0)."""
+    """Number of layers with an indexer. Other layers use the one of an earlier layer (deepseek_v2.py, 0.33.0)."""
     count, every = int(text["num_hidden_layers"]), int(text.get("index_topk_freq") or 1)
     offset = int(text.get("index_skip_topk_offset", 2))
     if text.get("index_topk_pattern"):
@@ -214,20 +215,20 @@ def _indexers(text: Config) -> int:
     return sum(max(layer - offset + 1, 0) % every == 0 for layer in range(count))
 
 
-# Layers that keep a state of the sequence beside layers that attend.
+# Models that have both layers with a state of the sequence and layers with attention.
 
 _STATE_BYTES = {"float32": 4, "float16": 2, "bfloat16": 2}
 _CONVOLUTION_BYTES = 2
 _MAMBA_ALIGN = 16
 _GATED_ALIGN = 64
-"""What the tokens of a block are a multiple of: 64 on Hopper with 0.33. Older GPUs and 0.32 take 16, newer GPUs 128.
+"""The tokens of a block are a multiple of this: 64 on Hopper with 0.33.
 
-It changes how much a chunk stands for, not the bytes per token.
+It is 16 on older GPUs and with 0.32, and 128 on newer GPUs. It changes the tokens of a chunk, not the bytes per token.
 """
 
 
 def _mamba2(text: Config, element: str, gpus: int) -> Cached | None:
-    """Nemotron-H. Its states have 32 bits unless the config says otherwise."""
+    """Nemotron-H. States have 32 bits unless the config says otherwise."""
     pattern = text.get("hybrid_override_pattern")
     groups, inner = int(text["n_groups"]), int(text["mamba_num_heads"]) * int(text["mamba_head_dim"])
     if not pattern or len(pattern) != text["num_hidden_layers"] or groups % gpus:
@@ -240,7 +241,7 @@ def _mamba2(text: Config, element: str, gpus: int) -> Cached | None:
 
 
 def _gated_delta(text: Config, element: str, gpus: int) -> Cached | None:
-    """Qwen3-Next and Qwen3.5. Left out of the config, the states have 16 bits."""
+    """Qwen3-Next and Qwen3.5. States have 16 bits unless the config says otherwise."""
     keys, values = int(text["linear_num_key_heads"]), int(text["linear_num_value_heads"])
     key, value = int(text["linear_key_head_dim"]), int(text["linear_value_head_dim"])
     if keys % gpus or values % gpus:
@@ -276,31 +277,31 @@ _FAMILIES: dict[str, Callable[[Config, str, int], Cached | None]] = {
 # Bytes of one token in one layer.
 
 _HEADS = ("n_head_kv", "num_kv_heads", "num_key_value_heads", "multi_query_group_num", "num_attention_groups")
-"""Spellings of the number of key and value heads, in vLLM's order (CONFIG_FIELD_ALIASES, 0.33.0)."""
+"""Names of the field with the number of key and value heads, in vLLM's order (CONFIG_FIELD_ALIASES, 0.33.0)."""
 
 
 def _layer_bytes(text: Config, element: str, gpus: int) -> int:
-    """Bytes on one GPU, of a layer of which all heads are alike; 0 for what vLLM refuses."""
+    """Bytes on one GPU of a layer whose heads all have the same size; 0 for what vLLM refuses."""
     given = text.get("head_dim") or text.get("hidden_size_per_head")
     size = int(given or text["hidden_size"] // text["num_attention_heads"])
     return _heads_bytes(_heads(text), size, size, element, gpus)
 
 
 def _heads(text: Config) -> int:
-    """Key and value heads of a model; as many as attention heads when the config names none."""
+    """Number of key and value heads; the number of attention heads if the config does not give one."""
     named = (text.get(name) for name in _HEADS)
     return int(next((heads for heads in named if heads is not None), text["num_attention_heads"]))
 
 
 def _heads_bytes(heads: int, key: int, value: int, element: str, gpus: int) -> int:
-    """Bytes on one GPU; 0 for what vLLM refuses. Fewer heads than GPUs are repeated, others must divide evenly."""
+    """Bytes on one GPU; 0 for what vLLM refuses. If heads are fewer than GPUs, vLLM copies them to more GPUs."""
     if heads % gpus == 0:
         return head_bytes(heads // gpus, key, value, element) or 0
     return (head_bytes(1, key, value, element) or 0) if gpus % heads == 0 else 0
 
 
 def head_bytes(heads: int, key: int, value: int, dtype: str) -> int | None:
-    """Keys and values of `heads` heads of `key` and `value` elements; None where vLLM has no such layout."""
+    """Bytes of `heads` heads with keys of `key` and values of `value` elements; None if vLLM has no such layout."""
     layout = KV_DTYPES.dtypes.get(dtype, Layout())
     if layout.bits is None or (layout.elements_per_scale_byte and key != value):
         return None
@@ -313,9 +314,9 @@ def _scale(elements: int, layout: Layout) -> int:
 
 
 def latent_bytes(width: int, dtype: str) -> int | None:
-    """The one latent that all heads of multi-head latent attention (MLA) share; it has no values of its own.
+    """Bytes of the latent that all heads share in multi-head latent attention (MLA); it holds keys and values.
 
-    None for the types that no MLA kernel for CUDA takes: those with scales, and fp8_e5m2.
+    None for the types that no MLA kernel for CUDA supports: those with scales, and fp8_e5m2.
     """
     layout = KV_DTYPES.dtypes.get(dtype, Layout())
     if layout.latent is not None:
@@ -326,6 +327,6 @@ def latent_bytes(width: int, dtype: str) -> int | None:
 
 
 def indexer_bytes(width: int) -> int:
-    """What the indexer of sparse attention keeps beside the latent, whatever the type of the cache."""
+    """Bytes of the indexer of sparse attention, in addition to the latent; the same for every type of the cache."""
     indexer = KV_DTYPES.indexer
     return width + width // indexer.elements_per_scale * indexer.scale

@@ -1,4 +1,4 @@
-"""How many blocks make a chunk, and what tiers hold in chunks and tokens."""
+"""How many blocks make a chunk, and the bytes and tokens of a chunk."""
 
 from dataclasses import dataclass
 
@@ -11,23 +11,23 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Chunk:
-    """`blocks` blocks that are cached as one file, of `size` bytes and for `tokens`: None for an unknown model."""
+    """`blocks` blocks that are cached as one file of `size` bytes for `tokens` tokens; None for an unknown model."""
 
     blocks: int
     size: int | None = None
     tokens: int | None = None
 
     def small(self) -> bool:
-        """Whether its files are smaller than a shared tier likes them."""
+        """Whether its files are smaller than recommended for a shared tier."""
         return self.size is not None and self.size < _least()
 
 
 def suited(geometry: Geometry | None, usual: int, shared: bool) -> int:
-    """Blocks of a chunk: `usual`, unless that makes files too small for a tier that Pods share, or chunks too long.
+    """Blocks of a chunk: `usual`, unless files are then too small for a shared tier, or chunks have too many tokens.
 
-    Doubled for the sake of files while it stands for at most `mostTokens` tokens, halved while it stands for
-    more: models that cache states have blocks of a thousand tokens. The size counts with blocks of the least
-    tokens that a kernel takes: a kernel with larger blocks makes larger files.
+    A chunk has at most `mostTokens` tokens: the number of blocks is halved until that holds (models that cache states
+    have blocks of a thousand tokens), and for a shared tier doubled while files are too small. Sizes assume the
+    smallest block that an attention kernel supports; kernels with larger blocks write larger files.
     """
     if geometry is None:
         return usual
@@ -40,19 +40,19 @@ def suited(geometry: Geometry | None, usual: int, shared: bool) -> int:
 
 
 def cut(geometry: Geometry | None, blocks: int) -> Chunk:
-    """What a chunk of so many blocks is."""
+    """A chunk of so many blocks, with its bytes and tokens."""
     if geometry is None:
         return Chunk(blocks)
     return Chunk(blocks, geometry.chunk_bytes(blocks), geometry.chunk_tokens(blocks))
 
 
 def described(found: Chunk, shared: bool) -> str:
-    """The chunk as a sentence, such as `chunks of 256 tokens in files of 32Mi`. Only a shared tier minds small ones."""
+    """The chunk in words, such as `chunks of 256 tokens in files of 32Mi`; for a shared tier with a warning."""
     if found.size is None:
-        return f"chunks of {found.blocks} blocks, of a model whose size in the cache kvtier does not know"
+        return f"chunks of {found.blocks} blocks; their size is unknown for this model"
     text = f"chunks of {found.tokens} tokens in files of {canonical(found.size)}"
     if shared and found.small():
-        return f"{text}, less than the {canonical(_least())} that a shared tier likes"
+        return f"{text}; at least {canonical(_least())} is recommended on a shared tier"
     return text
 
 

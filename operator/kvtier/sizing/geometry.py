@@ -1,8 +1,8 @@
-"""How a model's cache is cut into blocks, and what that makes of bytes and tokens.
+"""How a model's cache is divided into blocks, and the bytes and tokens that follow.
 
-The rules are vLLM 0.33.0's (v1/core/kv_cache_planning.py, v1/kv_offload/cpu/spec.py) and were held against its own
-classes for every architecture in `families` of `data/models.yaml`. They hold for blocks in the default order (layer
-outside, block inside), for prefix caching with states kept at block ends, and for tensor parallelism alone.
+The rules are those of vLLM 0.33.0 (v1/core/kv_cache_planning.py, v1/kv_offload/cpu/spec.py). They were compared with
+its classes for every architecture in `families` of `data/models.yaml`. They assume blocks in the default order (layer
+outside, block inside), prefix caching with states kept at block ends, and no parallelism but tensor parallelism.
 """
 
 import math
@@ -12,17 +12,17 @@ from fractions import Fraction
 from kvtier.sizing.architectures import Cached, Kind, Layers
 
 BLOCK = 16
-"""Tokens of a block unless the attention kernel wants more: some for MLA want 64 or 128."""
+"""Tokens of a block, unless the attention kernel needs more: some kernels for MLA need 64 or 128."""
 
 _PAGE = 4096
-"""What a chunk in host memory is padded to."""
+"""Chunks in host memory are padded to a multiple of this."""
 _UNEVEN = 1.5
-"""Groups have as many layers as the rarest kind, or as the commonest where that is less than this much more."""
+"""A group has as many layers as the rarest kind, or as the most frequent kind if the ratio is below this."""
 
 
 @dataclass(frozen=True)
 class Group:
-    """Layers that get their blocks together: `tokens` per block, and the `span` that they look back at."""
+    """Layers that get their blocks together: `tokens` per block, and the `span` of tokens that they attend to."""
 
     kind: Kind
     layers: int
@@ -32,27 +32,27 @@ class Group:
 
 @dataclass(frozen=True)
 class Geometry:
-    """`block_bytes` is one block on one GPU. A chunk in a tier holds the bytes of `copies` GPUs."""
+    """`block_bytes`: bytes of one block on one GPU. A chunk in a tier holds the bytes of `copies` GPUs."""
 
     groups: tuple[Group, ...]
     block_bytes: int
     copies: int
 
     def of_one_gpu(self) -> "Geometry":
-        """The same with chunks that hold what one GPU caches."""
+        """The same geometry with chunks that hold the bytes of one GPU."""
         return replace(self, copies=1)
 
     def hbm_token_bytes(self) -> Fraction:
-        """Bytes that one more token of a long sequence takes on each GPU."""
+        """Bytes on each GPU for one more token of a long sequence."""
         full = (Fraction(self.block_bytes, group.tokens) for group in self.groups if group.kind == "Full")
         return sum(full, Fraction(0))
 
     def sequence_bytes(self, tokens: int, in_flight: int) -> int:
-        """Most bytes that one sequence of `tokens` holds on each GPU with `in_flight` tokens scheduled."""
+        """Most bytes on each GPU for one sequence of `tokens`, of which `in_flight` are scheduled."""
         return self.block_bytes * sum(_blocks(group, tokens, in_flight) for group in self.groups)
 
     def tier_token_bytes(self) -> Fraction:
-        """Bytes per token in a tier, at most: every group's chunks are as large as the largest group's."""
+        """Most bytes per token in a tier: the chunks of every group are as large as those of the largest."""
         whole = self.block_bytes * self.copies
         return sum((Fraction(whole, group.tokens) for group in self.groups), Fraction(0))
 
@@ -61,16 +61,16 @@ class Geometry:
         return -(-self.block_bytes * self.copies * blocks // _PAGE) * _PAGE
 
     def chunk_tokens(self, blocks: int) -> int:
-        """Most tokens that one chunk of `blocks` blocks stands for: shorter ends of prompts are not kept."""
+        """Most tokens of one chunk of `blocks` blocks. The end of a prompt that does not fill a chunk is not kept."""
         return blocks * max(group.tokens for group in self.groups)
 
     def tier_tokens(self, size: int) -> int:
-        """Tokens that a tier of `size` bytes holds, at least."""
+        """Least tokens that a tier of `size` bytes holds."""
         return int(size / self.tier_token_bytes())
 
 
 def geometry(cached: Cached, gpus: int, block: int = BLOCK) -> Geometry:
-    """Blocks of a model on `gpus` GPUs whose attention kernel takes blocks of `block` tokens."""
+    """The geometry of a model on `gpus` GPUs whose attention kernel uses blocks of `block` tokens."""
     copies = 1 if cached.one_copy else gpus
     layers = tuple(one for one in cached.layers if one.count)
     if cached.together or len(layers) == 1:
@@ -93,21 +93,21 @@ def _group_size(layers: tuple[Layers, ...]) -> int:
 
 
 def _split(layers: Layers, group_size: int, tokens: int) -> list[Group]:
-    """Groups of one kind, none larger than `group_size`, dealt in turn."""
+    """Layers of one kind in groups of at most `group_size`, distributed in turn."""
     number = math.ceil(layers.count / group_size)
     sizes = (len(range(first, layers.count, number)) for first in range(number))
     return [Group(layers.kind, count, tokens, layers.span) for count in sizes]
 
 
 def _tokens(layers: Layers, tokens: int, page: int) -> int:
-    """Tokens of a block that fills a page: smaller layers get more, if that comes out even, else padding."""
+    """Tokens of a block that fills a page. Smaller layers get more tokens if that fills it exactly, else padding."""
     smaller = layers.size * tokens
     even = layers.kind != "State" and page % smaller == 0
     return tokens * (page // smaller) if even else tokens
 
 
 def _state_block(cached: Cached, block: int) -> int:
-    """Tokens that make an attention layer's page at least as large as a state."""
+    """Tokens of a block with which a page of an attention layer is at least as large as a state."""
     state = next(one.size for one in cached.layers if one.kind == "State")
     token = next(one.size for one in cached.layers if one.kind == "Full")
     step = math.lcm(block, cached.align)
@@ -115,7 +115,7 @@ def _state_block(cached: Cached, block: int) -> int:
 
 
 def _blocks(group: Group, tokens: int, in_flight: int) -> int:
-    """Blocks that a group holds for one sequence. Of a state: the last, the next, and one from within a long prompt."""
+    """Blocks of a group for one sequence. For states: the last, the next, and one in the middle of a long prompt."""
     if group.kind == "State":
         return 3
     if group.span is None:

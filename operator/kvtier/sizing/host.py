@@ -1,4 +1,4 @@
-"""Memory and start-up time of an engine Pod, and which CPU tiers its node has room for."""
+"""Memory and start-up time of an engine Pod, and the CPU tiers that fit on its node."""
 
 import math
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from kvtier.data.engines import ENGINES
 from kvtier.data.machines import ACCELERATORS, NODE_MEMORY
 
 PERIOD_SECONDS = 10
-"""Of the startup probes."""
+"""periodSeconds of the startup probes."""
 _MIB = 1 << 20
 
 
@@ -27,18 +27,18 @@ class PodMemory:
 
     @property
     def reserved(self) -> int:
-        """What the Pod reserves on its node."""
+        """Sum of the memory requests of the Pod."""
         return self.engine + self.server
 
 
 def pod_memory(model: ServedModel, cpu_tier: int, shm_headroom_gib: int) -> PodMemory:
-    """Memory of one Pod with a CPU tier of so many bytes.
+    """Memory of one Pod with a CPU tier of `cpu_tier` bytes.
 
-    The CPU tier lives in /dev/shm, and the engine reserves its limit: a tier that is not reserved is not there when it
-    fills. A page of /dev/shm counts for the container that touches it first. With backend LMCache two containers do:
-    the engine, which pins the whole tier when it registers with the server, or else what it stores; and the server,
-    what it loads from a lower tier before the engine has touched the page. Either may come to hold all of it, so both
-    limits have room for the tier, while the Pod reserves it once, with the engine. See docs/explanation/lmcache.md.
+    The CPU tier is in /dev/shm. The engine's request equals its limit, so that the memory is still free when the tier
+    fills. Linux charges a page of /dev/shm to the container that touches it first. With backend LMCache, two containers
+    touch pages: the engine pins the whole tier when it registers with the server, or touches what it stores; the server
+    touches what it loads from a lower tier. Either container may be charged for the whole tier, so both limits include
+    it. The Pod requests it only once, for the engine. See docs/explanation/lmcache.md.
     """
     lmcache = model.engine.lmcache
     shm = cpu_tier + shm_headroom_gib * GIB
@@ -49,27 +49,27 @@ def pod_memory(model: ServedModel, cpu_tier: int, shm_headroom_gib: int) -> PodM
 
 
 def startup_failures(load_seconds: float, cpu_tier: int, pin_seconds_per_gib: float) -> int:
-    """failureThreshold of a startup probe: time to load what is served, then to pin the CPU tier of so many bytes."""
+    """failureThreshold of a startup probe: enough time to load the model and to pin the CPU tier (in bytes)."""
     return math.ceil((load_seconds + cpu_tier / GIB * pin_seconds_per_gib) / PERIOD_SECONDS)
 
 
 def weights_seconds(accelerator: str, gpus: int) -> float:
-    """Time for a model's weights to arrive: they cannot be larger than the memory of the GPUs that hold them.
+    """Seconds to load a model's weights, which are at most as large as the memory of the GPUs.
 
-    Too long a time finds a hanging start late; too short a one would restart a large model for ever.
+    If this is too long, a hanging start is found late. If it is too short, a large model restarts again and again.
     """
     each = ACCELERATORS.memory_gb.get(accelerator, ACCELERATORS.other_memory_gb)
     return gpus * each * 1000 / ENGINES.weights_mb_per_second
 
 
 def allocatable_memory(machine_type: str | None) -> int | None:
-    """Bytes that GKE leaves to Pods on a machine, or None where its memory is not known. DaemonSets come out of it."""
+    """Bytes that GKE leaves for Pods (DaemonSets included) on a machine type, None for an unknown one."""
     size = NODE_MEMORY.memory_gib.get(machine_type or "")
     return None if size is None else int((size - _reserved(size)) * GIB) - NODE_MEMORY.eviction_mib * _MIB
 
 
 def _reserved(size: int) -> float:
-    """GiB that GKE keeps of `size` GiB, step by step."""
+    """GiB that GKE reserves of `size` GiB, step by step."""
     total, floor = 0.0, 0
     for step in NODE_MEMORY.reserved:
         top = min(step.below or size, size)
@@ -78,37 +78,38 @@ def _reserved(size: int) -> float:
     return total
 
 
-def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, whose: str) -> str | None:
-    """Why `pods` Pods with `tier` bytes of CPU tier and `beside` bytes for all else cannot share a node, or None.
+def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, where: str) -> str | None:
+    """Why `pods` Pods with `tier` bytes of CPU tier and `beside` bytes for all else do not fit on a node, or None.
 
-    `allocatable` is what the node's Pods may use, by the word of `whose`, such as `node gpu-1 has for Pods`.
+    `allocatable`: bytes that the Pods of the node may use. `where`: the node or machine type, such as `node gpu-1`.
     """
-    if pods * tier <= (allocatable - pods * beside) * NODE_MEMORY.tier_share:
+    allowed = (allocatable - pods * beside) * NODE_MEMORY.tier_share
+    if pods * tier <= allowed:
         return None
-    most = largest_tier(pods, beside, allocatable)
+    whole, most = gib(max(int(allowed), 0) // GIB * GIB), largest_tier(pods, beside, allocatable)
+    remedy = f"Reduce them to {gib(most)} or less per Pod" if most else "Use nodes with more memory"
     return (
-        f"{pods} x {gib(tier)} of CPU tier on every node are too much beside {pods} x {gib(beside)} for the engines: "
-        f"{whose} {gib(allocatable)}, of whose rest tiers may take {NODE_MEMORY.tier_share:.0%}, so at most "
-        f"{gib(most)} per Pod"
+        f"CPU tiers need {pods} x {gib(tier)}, but {where} allows {whole}: {NODE_MEMORY.tier_share:.0%} of what "
+        f"{pods} x {gib(beside)} for engines leave of {gib(allocatable)}. {remedy}."
     )
 
 
 def largest_tier(pods: int, beside: int, allocatable: int) -> int:
-    """Bytes of CPU tier, in whole GiB, that each of `pods` Pods on a node may have at most."""
+    """Largest CPU tier, in bytes of whole GiB, for each of `pods` Pods on a node."""
     left = max(allocatable - pods * beside, 0)
     return int(left * NODE_MEMORY.tier_share) // pods // GIB * GIB
 
 
 def pinning_fault(tier: int, limit_gib: int | None, version: str, confidential: bool) -> str | None:
-    """Why a CPU tier of `tier` bytes cannot be pinned, so that the engine fails or copies slowly, or None."""
+    """Why GPUs cannot pin a CPU tier of `tier` bytes, or None. The engine would fail, or copy slowly."""
     if confidential:
         return (
-            "confidential nodes do not let GPUs pin host memory, so vLLM does not start with a CPU tier: "
-            "use other nodes, or remove tiers.cpu"
+            "confidential nodes do not let GPUs pin host memory, so vLLM does not start with a CPU tier. "
+            "Use other nodes, or remove tiers.cpu."
         )
     if limit_gib is not None and tier >= limit_gib * GIB:
         return (
-            f"vLLM {version} pins the CPU tier as a whole, which fails from {limit_gib}Gi on: "
-            f"{gib(tier)} is too large, take less or a later version"
+            f"vLLM {version} cannot pin a CPU tier of {limit_gib}Gi or more, and tiers.cpu.capacity is {gib(tier)}. "
+            "Reduce it, or use a later version."
         )
     return None

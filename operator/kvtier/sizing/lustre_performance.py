@@ -1,6 +1,6 @@
-"""What a Managed Lustre instance can be expected to deliver, from its performance tier and its capacity.
+"""Expected performance of a Managed Lustre instance, from its performance tier and its capacity.
 
-The published numbers are "approximate maximum values" and hold below 90 % full. Source:
+The published numbers are "approximate maximum values", valid below 90 % full. Source:
 docs.cloud.google.com/managed-lustre/docs/performance (`data/lustre_tiers.yaml`).
 """
 
@@ -11,7 +11,7 @@ from kvtier.data.lustre_limits import DYNAMIC, LUSTRE, limits
 
 _TIB = 1024 * GIB
 _UNITS = ((999_950, 1_000_000, "TB/s"), (1_000, 1_000, "GB/s"))
-"""From how many MB/s, how many MB/s are one, what it is called. 999,950 MB/s would read as 1000.0 GB/s."""
+"""Smallest MB/s for a unit, MB/s per unit, and its name. 999,950 MB/s would be rounded to 1000.0 GB/s."""
 
 
 @dataclass(frozen=True)
@@ -26,7 +26,7 @@ class MetadataRates:
 def throughput(tier: int | str, size: int) -> int:
     """MB/s (10^6 bytes) of an instance of `size` bytes: the tier's MBps per TiB times its TiB, rounded down.
 
-    The Dynamic tier has 25 MBps per TiB in the aggregate of its cache and what lies behind it.
+    The Dynamic tier has 25 MBps per TiB in total, for its cache and the storage behind it.
     """
     per_tib = LUSTRE.dynamic_throughput if tier == DYNAMIC else int(tier)
     return per_tib * size // _TIB
@@ -51,7 +51,7 @@ def metadata_rates(tier: int | str, size: int) -> MetadataRates | None:
 
 
 def rate(megabytes: int) -> str:
-    """A throughput in MB/s as people read it: `8.8 GB/s`."""
+    """A throughput in MB/s in a readable unit: `8.8 GB/s`."""
     for least, one, unit in _UNITS:
         if megabytes >= least:
             return f"{megabytes / one:.1f} {unit}"

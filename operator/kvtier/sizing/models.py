@@ -1,6 +1,6 @@
-"""Which model a pool serves, as far as kvtier knows it, and how its cache is cut.
+"""What kvtier knows about a model of a pool, and how its cache is divided into blocks.
 
-A model's config.json comes from the pool or from the table of public models (`data/models.yaml`).
+The config.json comes from the pool or from the table of public models (`data/models.yaml`).
 """
 
 import json
@@ -19,9 +19,9 @@ from kvtier.sizing.geometry import BLOCK, Geometry, geometry
 
 @dataclass(frozen=True)
 class Document:
-    """The parsed document, or a sentence that says what is wrong with it and what to do (`fault`).
+    """A model's own config.json: parsed, or `fault`: what is wrong with it, and what to do.
 
-    `unread`: kvtier may not read the ConfigMap. All empty for a model that brings no document.
+    `unread`: kvtier may not read the ConfigMap. All fields are empty for a model without modelConfigFrom.
     """
 
     config: Config | None = None
@@ -32,9 +32,9 @@ class Document:
 def served_geometry(
     model: ServedModel, geometry_flags: Sequence[str], config: Config | None
 ) -> Geometry | None:
-    """How the cache of a model with this config.json is cut, or None where kvtier cannot tell.
+    """How the cache of a model with this config.json is divided, or None if that is unknown.
 
-    A flag of `geometry_flags` in extraArgs may make it another one than the model's config.json says.
+    It is unknown if extraArgs contain one of `geometry_flags`, which change what config.json says.
     """
     if config is None or given(model.extra_args, geometry_flags):
         return None
@@ -46,17 +46,17 @@ _OF_THE_TABLE = (None, "main")
 
 
 def known_config(model: ServedModel, document: Document) -> Config | None:
-    """The model's own document where it names one, else what the table of public models says.
+    """The model's own document if it names one, else the row of the table of public models.
 
-    Any other revision than the branch that the table was read from may be another model.
+    The table is valid only for the branch from which it was read: another revision may be another model.
     """
     if model.model_config_from is not None:
         return document.config
     return config_of(model.model) if model.revision in _OF_THE_TABLE else None
 
 
-def model_document(model: ServedModel, config_maps: ConfigMaps) -> Document:
-    """What `modelConfigFrom` leads to. Whatever stands there, this raises nothing."""
+def model_document(model: ServedModel, config_maps: ConfigMaps, namespace: str) -> Document:
+    """The document to which `modelConfigFrom` refers, in the pool's namespace. Raises nothing for any content."""
     given = model.model_config_from
     if given is None:
         return Document()
@@ -67,9 +67,9 @@ def model_document(model: ServedModel, config_maps: ConfigMaps) -> Document:
     if data is None:
         return Document(unread=True)
     if key not in data:
-        missing = f"there is no ConfigMap {name} with a key {key} in the pool's namespace"
-        return Document(fault=f"{missing}: kubectl create configmap {name} --from-file={key}=config.json")
-    return _parsed(data[key], f"key {key} of ConfigMap {name}")
+        create = f"kubectl -n {namespace} create configmap {name} --from-file={key}=config.json"
+        return Document(fault=f"ConfigMap {name} has no key {key}. Create it: {create}")
+    return _parsed(data[key], f"ConfigMap {name}, key {key},")
 
 
 @lru_cache(maxsize=32)
@@ -78,15 +78,15 @@ def _parsed(text: str, where: str) -> Document:
         found: Any = json.loads(text)
     except (ValueError, RecursionError) as error:
         return Document(
-            fault=f"{where} is not JSON ({_short(error)}): put the model's whole config.json there"
+            fault=f"{where} is not JSON ({_short(error)}). It must be the model's whole config.json."
         )
     if isinstance(found, dict):
         return Document(found)
-    return Document(fault=f"{where} is JSON, but no object: put the model's whole config.json there")
+    return Document(fault=f"{where} is JSON, but not an object. It must be the model's whole config.json.")
 
 
 def _short(error: Exception) -> str:
-    """The parser's words, of which those about long numbers name settings of Python."""
+    """The parser's message. For long numbers it would name a setting of Python, so it is replaced."""
     return str(error) if isinstance(error, json.JSONDecodeError) else "too deep, or a number too long"
 
 
@@ -94,7 +94,7 @@ _LAYER_TYPES = {"F": "full_attention", "W": "sliding_attention"}
 
 
 def config_of(model: str) -> Config | None:
-    """The fields of config.json that matter here, for a model of the table."""
+    """The fields of config.json that kvtier uses, for a model of the table, else None."""
     row = table("models")["models"].get(model)
     if row is None:
         return None
@@ -103,7 +103,7 @@ def config_of(model: str) -> Config | None:
 
 
 def _layer_fields(model_type: str, layers: str) -> dict[str, Any]:
-    """The list of layer types that the table writes as one letter for each layer."""
+    """The list of layer types, from the table's one letter per layer."""
     if model_type == "mimo_v2_flash":
         return {"hybrid_layer_pattern": ["FW".index(letter) for letter in layers]}
     if model_type == "nemotron_h":

@@ -1,4 +1,4 @@
-"""The Lustre capacity, and how it can be reached from the one that is there."""
+"""The Lustre capacity, and whether the instance can be resized to it."""
 
 from dataclasses import replace
 from typing import Any
@@ -23,14 +23,14 @@ def _has(*tiers: dict[str, str]) -> dict[str, Any]:
 def _claim(
     capacity: str, have: str | None = None, version: str = AT_GATE, tier: int = 1000, **seen: Any
 ) -> Context:
-    """A claim that asks for `capacity` and has, by its status, what it has."""
+    """A pool whose PVC requests `capacity`, and whose status has `have`."""
     lustre = {"capacity": capacity, "throughputPerTiB": tier}
     of = pool(tiers={"lustre": lustre}, **_has({**BOUND, "capacity": have} if have else BOUND))
     return context(of, facts=replace(facts(version=version), **seen))
 
 
 def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | None = None) -> Context:
-    """A tier by who makes its instance, below the gate from which the driver can let one grow."""
+    """A tier with any provisioner, in a cluster too old for a resize by the driver."""
     of = joined(changes, _has({**BOUND, "capacity": have}) if have else {})
     return context(pool(**of), facts=replace(facts(version=BELOW_GATE), lustre=seen))
 
@@ -42,94 +42,107 @@ def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | No
             _of({"tiers": {"lustre": None}}),
             "True NotNeeded",
         ),
-        "a valid size is valid": (_claim("18000Gi"), "True Valid: 18000Gi at 1000 MBps per TiB"),
-        "what is there need not grow": (_claim("18000Gi", "18000Gi", BELOW_GATE), "True Valid"),
-        "the same size in another unit is no growth": (
+        "a valid size is valid": (
+            _claim("18000Gi"),
+            "True Valid: 18000Gi is a valid capacity at 1000 MBps per TiB.",
+        ),
+        "a PVC of the right size needs no resize": (_claim("18000Gi", "18000Gi", BELOW_GATE), "True Valid"),
+        "the same size in another unit is not a resize": (
             _claim("18000Gi", f"{18000 * 1024}Mi", BELOW_GATE),
             "True Valid",
         ),
-        "Lustre never shrinks, and the message has the size to go back to": (
+        "Lustre cannot shrink, and the message contains the size to restore": (
             _claim("9000Gi", "18000Gi"),
-            "False WouldShrink: 18000Gi is provisioned, Lustre only grows: set it to 18000Gi",
+            "False WouldShrink: 18000Gi is provisioned, and Lustre cannot shrink. Set lustre.capacity to 18000Gi.",
         ),
-        "growth works from its gate on": (_claim("27000Gi", "18000Gi"), "True Valid"),
-        "one build below the gate growth is refused": (
+        "a resize works from its gate on": (_claim("27000Gi", "18000Gi"), "True Valid"),
+        "one build below the gate a resize is refused": (
             _claim("27000Gi", "18000Gi", BELOW_GATE),
-            "False ExpansionUnsupported: needs 1.35.0-gke.2331000: upgrade, or create a new pool at 27000Gi, or one "
-            "with provisioner API",
+            "False ExpansionUnsupported: needs 1.35.0-gke.2331000 to resize a PVC. Upgrade the control plane, or "
+            "create "
+            "a new pool with 27000Gi or with provisioner API",
         ),
-        "a version that cannot be judged does not refuse growth": (
+        "a resize is not refused for an unknown version": (
             _claim("27000Gi", "18000Gi", "v1.35.0"),
             "True Valid",
         ),
-        "the GKE API names the version too": (
+        "the GKE API also reports the version": (
             _claim("27000Gi", "18000Gi", "v1.34.0", gke=GKECluster(version="1.34.0-gke.1")),
             "False ExpansionUnsupported",
         ),
-        "a claim grows by its status, whatever the Lustre API says": (
+        "a PVC is resized from the size in the status, not from that of the Lustre API": (
             _claim("27000Gi", "18000Gi", BELOW_GATE, lustre=instance(27_000)),
             "False ExpansionUnsupported",
         ),
         "an instance grows up to the threshold of its tier": (_claim("1530000Gi", "18000Gi"), "True Valid"),
-        "it cannot grow beyond it": (
+        "an instance cannot grow beyond the threshold": (
             _claim("1584000Gi", "1530000Gi"),
-            "False AboveGrowthLimit: can only grow up to that: 1584000Gi needs a new pool",
+            "False AboveGrowthLimit: or less cannot grow beyond. Create a new pool for 1584000Gi.",
         ),
-        "an instance made above the threshold grows on": (_claim("1656000Gi", "1584000Gi"), "True Valid"),
+        "an instance that was created above the threshold can grow": (
+            _claim("1656000Gi", "1584000Gi"),
+            "True Valid",
+        ),
         "each tier has its own threshold": (
             _claim("3168000Gi", "3060000Gi", tier=500),
-            "False AboveGrowthLimit: at or below 3060000Gi",
+            "False AboveGrowthLimit: An instance created with 3060000Gi or less",
         ),
-        "an instance that kvtier makes is as large as the spec says": (
+        "an instance that kvtier creates has the size of the spec": (
             _of(api(), LustreFacts()),
-            "True Valid: 18000Gi at 1000 MBps per TiB",
+            "True Valid: 18000Gi is a valid capacity at 1000 MBps per TiB.",
         ),
-        "it grows without the driver, and below the driver's gate": (
+        "it can be resized without the driver, below the gate of the driver": (
             _of(api(capacity="27000Gi"), instance(18_000)),
             "True Valid: 27000Gi",
         ),
-        "it does not shrink, and the API knows better than the status": (
+        "it cannot shrink, and the API has priority over the status": (
             _of(api(), instance(27_000), have="9000Gi"),
-            "False WouldShrink: 27000Gi is provisioned, Lustre only grows: set it to 27000Gi",
+            "False WouldShrink: 27000Gi is provisioned, and Lustre cannot shrink. Set lustre.capacity to 27000Gi.",
         ),
-        "what the API does not say, the status remembers": (
+        "without an answer of the API, the status counts": (
             _of(api(), UNSEEN, have="27000Gi"),
             "False WouldShrink: 27000Gi is provisioned",
         ),
-        "its growth ends where the step changes": (
+        "it cannot grow beyond the threshold at which the step changes": (
             _of(api(capacity="1584000Gi"), instance(1_530_000)),
-            "False AboveGrowthLimit: created at or below 1530000Gi can only grow up to that",
+            "False AboveGrowthLimit: An instance created with 1530000Gi or less cannot grow beyond.",
         ),
-        "above it there is room": (_of(api(capacity="1656000Gi"), instance(1_584_000)), "True Valid"),
-        "the Dynamic tier has sizes of its own": (
+        "above the threshold it can grow": (
+            _of(api(capacity="1656000Gi"), instance(1_584_000)),
+            "True Valid",
+        ),
+        "the Dynamic tier has its own sizes": (
             _of(dynamic(), LustreFacts()),
             "True Valid: in the Dynamic",
         ),
-        "the Dynamic tier grows": (
+        "the Dynamic tier can grow": (
             _of(dynamic(capacity="944000Gi"), instance(472_000)),
             "True Valid: 944000Gi",
         ),
-        "the Dynamic tier does not shrink either": (
+        "the Dynamic tier cannot shrink either": (
             _of(dynamic(), instance(944_000)),
-            "False WouldShrink: set it to 944000Gi",
+            "False WouldShrink: Set lustre.capacity to 944000Gi.",
         ),
-        "an existing instance is as large as it is": (
+        "an existing instance has the size that the API reports": (
             _of(existing(), instance(18_432)),
-            "True Existing: the instance has 18432Gi",
+            "True Existing: The instance has 18432Gi.",
         ),
-        "an existing instance that is not seen is not judged": (_of(existing(), UNSEEN), "True Existing"),
-        "a size given by hand stands where nobody knows better": (
+        "an existing instance that could not be read is not refused": (
+            _of(existing(), UNSEEN),
+            "True Existing",
+        ),
+        "a size in the spec counts while the API does not report one": (
             _of(by_hand()),
-            "True Existing: 18000Gi, as given by hand",
+            "True Existing: lustre.capacity is 18000Gi. The capacity of the instance is unknown.",
         ),
-        "the API may confirm it": (_of(by_hand(), instance(18_000)), "True Existing: has 18000Gi"),
-        "more than there is cannot be promised": (
+        "the API may confirm the size": (_of(by_hand(), instance(18_000)), "True Existing: has 18000Gi"),
+        "a size larger than the instance is refused": (
             _of(by_hand(capacity="27000Gi"), instance(18_000)),
-            f"False LargerThanInstance: is 27000Gi, but {NAME} has 18000Gi: set it to 18000Gi",
+            f"False LargerThanInstance: is 27000Gi, but {NAME} has 18000Gi. Set it to 18000Gi.",
         ),
-        "less than there is is said, and works": (
+        "a size smaller than the instance is reported, and works": (
             _of(by_hand(capacity="9000Gi"), instance(18_000)),
-            f"True SmallerThanInstance: is 9000Gi, {NAME} has 18000Gi: set it to 18000Gi",
+            f"True SmallerThanInstance: is 9000Gi, {NAME} has 18000Gi. Set it to 18000Gi to use all.",
         ),
     },
 )
@@ -140,19 +153,23 @@ def test_capacity(look: Context, verdict: str) -> None:
 @table(
     "tiers",
     {
-        "nothing before there is a status": [],
-        "nothing before the tier has a size": [BOUND],
-        "nothing that another tier has": [{"name": "cpu", "phase": "Configured", "capacity": "18000Gi"}],
+        "nothing without a status": [],
+        "nothing while the tier has no size": [BOUND],
+        "not the size of another tier": [{"name": "cpu", "phase": "Configured", "capacity": "18000Gi"}],
     },
 )
-def test_what_is_provisioned_stands_in_the_status(tiers: list[dict[str, str]]) -> None:
+def test_the_provisioned_size_is_in_the_status_of_the_lustre_tier(tiers: list[dict[str, str]]) -> None:
     smaller = pool(tiers={"lustre": {"capacity": "9000Gi"}}, **_has(*tiers))
     assert_says(check(context(smaller)), "CapacityValid", "True Valid: 9000Gi")
 
 
-def test_a_size_that_an_older_crd_let_in_is_refused_with_the_nearest_ones() -> None:
+def test_an_invalid_size_from_an_older_crd_is_refused_with_the_nearest_valid_sizes() -> None:
     look = context(pool())
     assert look.lustre.spec is not None
     odd = look.lustre.spec.model_copy(update={"capacity": Quantity("10000Gi")})
     condition = check(replace(look, lustre=replace(look.lustre, spec=odd)))
-    assert_says(condition, "CapacityValid", "False NotASize: the nearest are 9000Gi and 18000Gi")
+    assert_says(
+        condition,
+        "CapacityValid",
+        "False NotASize: at 1000 MBps per TiB: the nearest are 9000Gi and 18000Gi.",
+    )

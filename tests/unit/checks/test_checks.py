@@ -1,4 +1,4 @@
-"""All checks together, and what keeps something from being made."""
+"""All checks together, and what they block."""
 
 from dataclasses import replace
 
@@ -14,7 +14,7 @@ from unit.instances import CLUSTER, api, by_hand, existing
 from unit.tables import table
 
 
-def test_candidates_are_the_nodes_that_engines_could_run_on() -> None:
+def test_candidates_are_the_nodes_on_which_engines_may_run() -> None:
     fitting, far = node(pool(), "near"), node(pool(), "far", labels={ZONE: "us-east1-b"})
     assert context(pool(), facts=facts(far, fitting)).nodes == (fitting,)
 
@@ -48,27 +48,27 @@ def test_a_pool_without_tiers_has_no_unmet_prerequisite_anywhere() -> None:
 DENIED = "grant it roles/viewer"
 BLIND = replace(
     facts(gke=GKECluster(error=DENIED)),
-    lustre=LustreFacts(error="the Lustre API cannot be asked: grant it roles"),
+    lustre=LustreFacts(error="The Lustre API denied access. Grant roles."),
 )
 
 
 @table(
     "of, unseen",
     {
-        "a claim": (pool(cluster=CLUSTER), {"NetworkMatched"}),
-        "an instance made through the API": (pool(**api()), {"NetworkMatched"}),
+        "a PVC": (pool(cluster=CLUSTER), {"NetworkMatched"}),
+        "an instance created through the API": (pool(**api()), {"NetworkMatched"}),
         "an existing instance": (
             pool(**joined(existing(), {"cluster": CLUSTER})),
             {"NetworkMatched", "PortMatched", "FilesystemUnique"},
         ),
-        "an existing instance by hand": (
+        "an existing instance described in the spec": (
             pool(**joined(by_hand(), {"cluster": CLUSTER})),
             {"NetworkMatched", "PortMatched"},
         ),
     },
 )
 @pytest.mark.parametrize("seen", [BLIND, replace(facts(), gke=None, lustre=None)])
-def test_without_google_credentials_what_only_google_knows_is_unknown_and_the_rest_is_judged(
+def test_without_google_credentials_only_facts_from_google_are_unknown(
     of: KVCachePool, unseen: set[str], seen: Facts
 ) -> None:
     found = run(context(of, facts=seen))
@@ -79,7 +79,7 @@ def test_without_google_credentials_what_only_google_knows_is_unknown_and_the_re
     assert all(found[type_].message for type_ in unseen)
 
 
-def test_what_google_does_not_tell_blocks_only_a_strict_pool() -> None:
+def test_facts_that_google_does_not_return_block_only_a_strict_pool() -> None:
     found = run(context(pool(**joined(existing(), {"cluster": CLUSTER})), facts=BLIND))
     assert blockers(found, STORAGE, strict=False) == []
     assert {condition.type for condition in blockers(found, STORAGE, strict=True)} == {
@@ -89,7 +89,7 @@ def test_what_google_does_not_tell_blocks_only_a_strict_pool() -> None:
     }
 
 
-def test_a_false_prerequisite_always_says_why() -> None:
+def test_a_false_prerequisite_always_has_a_message() -> None:
     bad = facts(version="v1.30.0-gke.1", lustre_driver=False, secrets={"hf": frozenset()})
     unmet = [c for c in run(context(pool(), facts=bad)).values() if c.status != "True"]
     assert unmet
@@ -111,24 +111,24 @@ def test_a_status_blocks(status: str, strict: bool, blocks: bool) -> None:
     assert blockers(found, STORAGE, strict) == ([found["CapacityValid"]] if blocks else [])
 
 
-def test_only_the_prerequisites_that_are_asked_about_block() -> None:
+def test_only_the_given_types_block() -> None:
     found = checks(CapacityValid="False", CredentialsPresent="False")
     assert [c.type for c in blockers(found, ENGINES, False)] == ["CredentialsPresent"]
     assert [c.type for c in blockers(found, STORAGE, False)] == ["CapacityValid"]
     assert blockers(found, NODES, False) == []
 
 
-def test_what_engines_would_not_start_with_keeps_them_from_starting() -> None:
+def test_faults_of_the_spec_block_the_start_of_engines() -> None:
     assert set(SPEC_FAULTS) < set(ENGINES)
 
 
-def test_a_missing_document_or_secret_does_not_freeze_engines_that_run() -> None:
+def test_a_missing_document_or_secret_does_not_block_updates_of_running_engines() -> None:
     assert set(ENGINES) - set(SPEC_FAULTS) == {"ModelConfigValid", "CredentialsPresent"}
 
 
-def test_no_nodes_are_made_that_are_too_small() -> None:
+def test_nodes_that_are_too_small_are_not_created() -> None:
     assert set(NODES) == {"LocalSSDSupported", "CPUTierFits"}
 
 
-def test_engines_that_mount_lustre_need_all_that_engines_need() -> None:
+def test_engines_that_mount_lustre_also_need_all_prerequisites_of_engines() -> None:
     assert set(ENGINES) < set(ENGINES_ON_LUSTRE)

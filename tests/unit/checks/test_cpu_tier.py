@@ -1,4 +1,4 @@
-"""CPU tiers against the memory of nodes."""
+"""CPU tiers and the memory of nodes."""
 
 from typing import Any
 
@@ -24,63 +24,67 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
 @table(
     "of, verdict",
     {
-        "without the tier nothing is needed": (pool(tiers={"cpu": None, "lustre": None}), "True NotNeeded"),
-        "a tier that leaves a fifth of what engines do not take": (
+        "without the tier no memory is needed": (pool(tiers={"cpu": None, "lustre": None}), "True NotNeeded"),
+        "a tier of 80% of the memory that engines leave": (
             _pool("1434Gi"),
-            "True Fits: model m8: 1 x 1434Gi of CPU tier and 1 x 34Gi beside it fit into the 1827Gi that GKE leaves to "
-            "Pods on a3-highgpu-8g",
+            "True Fits: Model m8: 1 x 1434Gi for CPU tiers and 1 x 34Gi for engines fit into the 1827Gi for Pods on "
+            "a3-highgpu-8g.",
         ),
-        "a GiB more is too much, and the message has what fits": (
+        "one more GiB is too large, and the message contains the limit": (
             _pool("1435Gi"),
-            "False TooLarge: model m8: 1 x 1435Gi of CPU tier on every node are too much beside 1 x 34Gi for the "
-            "engines: GKE leaves to Pods on a3-highgpu-8g 1827Gi, of whose rest tiers may take 80%, so at most 1434Gi "
-            "per Pod",
+            "False TooLarge: Model m8: CPU tiers need 1 x 1435Gi, but a3-highgpu-8g allows 1434Gi: 80% of what 1 x "
+            "34Gi "
+            "for engines leave of 1827Gi. Reduce them to 1434Gi or less per Pod.",
         ),
-        "Pods that share a node share its memory": (
+        "the tiers of Pods on one node are added up": (
             _pool("400Gi", 2, replicas=9),
-            "False TooLarge: 4 x 400Gi of CPU tier on every node are too much beside 4 x 34Gi",
+            "False TooLarge: CPU tiers need 4 x 400Gi, but a3-highgpu-8g allows 1352Gi: 80% of what 4 x 34Gi",
         ),
         "the GPUs of a Pod share its tier": (_pool("400Gi", 8), "True Fits: 1 x 400Gi"),
-        "of several models, each is looked at": (
+        "each of several models is checked": (
             _pool("400Gi", 8, 2, replicas=9),
-            "False TooLarge: model m2: 4 x 400Gi",
+            "False TooLarge: Model m2: CPU tiers need 4 x 400Gi",
         ),
-        "the scheduler keeps Pods apart that do not fit together, so that GPUs lie idle": (
+        "GPUs stay idle if the scheduler cannot place two Pods on a node": (
             _pool("1000Gi", 4, replicas=2),
-            "True Fits: 1 x 1000Gi of CPU tier and 1 x 34Gi beside it fit into the 1827Gi that GKE leaves to Pods on "
-            "a3-highgpu-8g, but its GPUs would do for 2 Pods, with tiers of at most 703Gi",
+            "True Fits: 1 x 1000Gi for CPU tiers and 1 x 34Gi for engines fit into the 1827Gi for Pods on "
+            "a3-highgpu-8g. Its GPUs could host 2 Pods with CPU tiers of 703Gi or less.",
         ),
-        "which does not matter to a single Pod": (_pool("1000Gi", 4), "True Fits: 1 x 1000Gi of CPU tier"),
-        "but those that it lets onto a node have to leave something": (
+        "idle GPUs are not reported for a single Pod": (_pool("1000Gi", 4), "True Fits: 1 x 1000Gi for CPU"),
+        "Pods that the scheduler places on one node must leave a fifth": (
             _pool("400Gi", 1, replicas=9),
-            "False TooLarge: model m1: 4 x 400Gi",
+            "False TooLarge: Model m1: CPU tiers need 4 x 400Gi",
         ),
-        "few Pods share a node with the one that an update brings": (
+        "an update may add one Pod to a node": (
             _pool("400Gi", 1),
-            "True Fits: model m1: 2 x 400Gi of CPU tier and 2 x 34Gi beside it fit",
+            "True Fits: Model m1: 2 x 400Gi for CPU tiers and 2 x 34Gi for engines fit",
         ),
         "an autoscaler may fill a node": (
             _pool("400Gi", 2, autoscaling={}),
-            "False TooLarge: model m2: 4 x 400Gi",
+            "False TooLarge: Model m2: CPU tiers need 4 x 400Gi",
         ),
-        "no Pod takes no memory, but has to fit when it comes": (
+        "without replicas, the first Pod must still fit": (
             _pool("1500Gi", replicas=0),
-            "False TooLarge: model m8: 1 x 1500Gi",
+            "False TooLarge: Model m8: CPU tiers need 1 x 1500Gi",
         ),
         "memory of the engine counts": (
             _pool("1434Gi", resources={"memory": "64Gi"}),
-            "False TooLarge: beside 1 x 66Gi for the engines",
+            "False TooLarge: 1 x 66Gi for engines",
         ),
         "memory of the LMCache server counts": (
             _pool("1434Gi", engine={"backend": "LMCache", "lmcache": {"version": "0.5.6", "memory": "16Gi"}}),
-            "False TooLarge: beside 1 x 50Gi for the engines",
+            "False TooLarge: 1 x 50Gi for engines",
         ),
-        "an unknown machine type cannot be judged": (
+        "the memory of an unknown machine type is unknown": (
             _pool("100Gi", machine="z9-futuregpu-8g"),
-            "Unknown MachineTypeUnknown: the memory of machine type 'z9-futuregpu-8g', and no node of the pool tells "
-            "it yet. model m8: a node has to have more than 1 x 100Gi of CPU tier and 1 x 34Gi beside it",
+            "Unknown MachineTypeUnknown: The memory of machine type 'z9-futuregpu-8g' is unknown, and no node of the "
+            "pool reports it yet. Model m8: each node needs more than 1 x 100Gi for CPU tiers and 1 x 34Gi for "
+            "engines.",
         ),
-        "nor existing nodes that are not there": (_pool("100Gi", machine=None), "Unknown MachineTypeUnknown"),
+        "so is that of existing nodes that do not exist yet": (
+            _pool("100Gi", machine=None),
+            "Unknown MachineTypeUnknown",
+        ),
     },
 )
 def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
@@ -90,29 +94,37 @@ def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
 @table(
     "capacity, memory, verdict",
     {
-        "nodes know better than the table": ("1500Gi", [2000 * GIB], "True Fits: node gpu-1 has"),
+        "nodes have priority over the table": ("1500Gi", [2000 * GIB], "True Fits: on node gpu-1."),
         "a smaller node that gets Pods counts": (
             "400Gi",
             [1827 * GIB, 440 * GIB],
-            "False TooLarge: node gpu-2 has for Pods 440Gi, of whose rest tiers may take 80%, so at most 324Gi",
+            "False TooLarge: but node gpu-2 allows 324Gi: 80% of what 1 x 34Gi for engines leave of 440Gi. Reduce them "
+            "to "
+            "324Gi or less",
         ),
-        "one that is too small for any does no harm": (
+        "a node that is too small for any Pod is ignored": (
             "400Gi",
             [1827 * GIB, 400 * GIB],
-            "True Fits: the 1827Gi that node gpu-1 has",
+            "True Fits: the 1827Gi for Pods on node gpu-1.",
         ),
-        "of nodes that are all too small, the largest is named": (
+        "if all nodes are too small, the largest is named": (
             "400Gi",
             [300 * GIB, 400 * GIB],
-            "False TooLarge: node gpu-2 has for Pods 400Gi, of whose rest tiers may take 80%, so at most 292Gi",
+            "False TooLarge: but node gpu-2 allows 292Gi: 80% of what 1 x 34Gi for engines leave of 400Gi. Reduce them "
+            "to "
+            "292Gi or less",
         ),
-        "of nodes of one size, the first is named": ("400Gi", [1827 * GIB] * 2, "True Fits: gpu-1"),
+        "of nodes of the same size, the first is named": ("400Gi", [1827 * GIB] * 2, "True Fits: gpu-1"),
         "a node that does not report yet does not count": ("400Gi", [0, 1827 * GIB], "True Fits: gpu-2"),
-        "a node without room leaves nothing": ("1Gi", [GIB], "False TooLarge: at most 0Gi per Pod"),
-        "what is not a whole GiB is not counted on": (
+        "a node without memory for any tier": (
+            "1Gi",
+            [GIB],
+            "False TooLarge: node gpu-1 allows 0Gi: 80% of what 1 x 34Gi for engines leave of 1Gi. Use nodes with more",
+        ),
+        "memory is rounded down to whole GiB": (
             "400Gi",
             [1827 * GIB + 5],
-            "True Fits: the 1827Gi that node gpu-1 has for Pods",
+            "True Fits: the 1827Gi for Pods on node gpu-1.",
         ),
     },
 )
@@ -122,20 +134,19 @@ def test_cpu_tier_of_nodes(capacity: str, memory: list[int], verdict: str) -> No
     assert_says(check(context(of, facts=facts(*nodes))), "CPUTierFits", verdict)
 
 
-def test_a_confidential_node_pins_nothing() -> None:
+def test_gpus_of_a_confidential_node_cannot_pin_memory() -> None:
     of = _pool("1Gi")
     condition = check(context(of, facts=facts(node(of, memory=1827 * GIB, labels=MIXED))))
-    refused = "False NotPinned: gpu-1: confidential nodes do not let GPUs pin host memory"
+    refused = "False NotPinned: Nodes gpu-1: confidential nodes do not let GPUs pin host memory"
     assert_says(condition, "CPUTierFits", refused)
 
 
-def test_a_version_that_pins_the_tier_as_a_whole_bounds_it(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_tier_is_limited_for_a_version_that_pins_it_as_a_whole(monkeypatch: pytest.MonkeyPatch) -> None:
     old = ENGINES.versions["0.33"].model_copy(update={"version": "0.31", "pinned_tier_gib": 512})
     monkeypatch.setitem(ENGINES.versions, "0.33", old)
     assert_says(check(context(_pool("511Gi"))), "CPUTierFits", "True Fits")
     assert_says(
         check(context(_pool("512Gi"))),
         "CPUTierFits",
-        "False NotPinned: model m8: vLLM 0.31 pins the CPU tier as a whole, which fails from 512Gi on: 512Gi is too "
-        "large",
+        "False NotPinned: Model m8: vLLM 0.31 cannot pin a CPU tier of 512Gi or more, and tiers.cpu.capacity is 512Gi.",
     )

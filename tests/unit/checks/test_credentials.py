@@ -30,44 +30,49 @@ def _bucket(**of: Any) -> KVCachePool:
     "of, secrets, verdict",
     {
         "no model names a Secret": (_pool({}), {}, "True Present"),
-        "the key is there": (_pool(GATED), {"hf": {"token", "x"}}, "True Present"),
-        "the Secret is not there: the message creates it": (
+        "the key exists": (_pool(GATED), {"hf": {"token", "x"}}, "True Present"),
+        "the Secret does not exist, and the message contains the command to create it": (
             _pool(GATED),
             {"hf": set()},
-            "False SecretMissing: model llama: Secret hf has no key token. Create it with kubectl -n team-a create "
-            "secret generic hf --from-literal=token=TOKEN",
+            "False SecretMissing: Secret hf has no key token, which model llama needs. Create it: kubectl -n team-a "
+            "create secret generic hf --from-literal=token=TOKEN",
         ),
         "the Secret has another key": (_pool(GATED), {"hf": {"TOKEN"}}, "False SecretMissing"),
-        "a Secret that may not be read cannot be judged": (
+        "a Secret that kvtier may not read is unknown": (
             _pool(GATED),
             {"hf": None},
-            "Unknown NotReadable: Secret hf could not be read: grant kvtier get on secrets",
+            "Unknown NotReadable: Secret hf could not be read. Grant kvtier get on secrets",
         ),
-        "a Secret that was not looked at cannot be judged": (_pool(GATED), {}, "Unknown NotReadable"),
-        "a missing Secret weighs more than an unreadable one": (
+        "a Secret that was not read is unknown": (_pool(GATED), {}, "Unknown NotReadable"),
+        "a missing Secret has priority over an unreadable one": (
             _pool(GATED, {"name": "other", "tokenSecretRef": {"name": "more", "key": "token"}}),
             {"hf": None, "more": set()},
-            "False SecretMissing: model other: Secret more",
+            "False SecretMissing: Secret more has no key token, which model other needs.",
         ),
-        "a pull secret is there": (_pool(PULLED), {"registry": {".dockerconfigjson"}}, "True Present"),
-        "a pull secret of the old format is none": (
+        "a pull secret exists": (_pool(PULLED), {"registry": {".dockerconfigjson"}}, "True Present"),
+        "a pull secret of the old format does not count": (
             _pool(PULLED),
             {"registry": {".dockercfg"}},
-            "False SecretMissing: model llama: Secret registry has no key .dockerconfigjson. Create it with kubectl -n "
-            "team-a create secret docker-registry registry --docker-server=HOST --docker-username=USER",
+            "False SecretMissing: Secret registry has no key .dockerconfigjson, which model llama needs. Create it: "
+            "kubectl -n team-a create secret docker-registry registry --docker-server=HOST --docker-username=USER",
         ),
-        "a variable's Secret is not there": (
+        "the Secret of a variable does not exist": (
             _pool(VARIABLE),
             {"keys": set()},
             "False SecretMissing: create secret generic keys --from-literal=a=VALUE",
         ),
-        "a bucket without keys of its own needs none": (_bucket(bucket="blocks"), {}, "True Present"),
-        "both keys of a bucket are there": (_bucket(**BUCKET), {"hmac": KEYS}, "True Present"),
+        "a bucket without credentialsSecretRef needs no Secret": (
+            _bucket(bucket="blocks"),
+            {},
+            "True Present",
+        ),
+        "both keys of a bucket exist": (_bucket(**BUCKET), {"hmac": KEYS}, "True Present"),
         "one key of a bucket is not enough": (
             _bucket(**BUCKET),
             {"hmac": {"AWS_ACCESS_KEY_ID"}},
-            "False SecretMissing: tiers.objectStorage: Secret hmac has no key AWS_SECRET_ACCESS_KEY. Create it with "
-            "kubectl -n team-a create secret generic hmac --from-literal=AWS_ACCESS_KEY_ID=VALUE "
+            "False SecretMissing: Secret hmac has no key AWS_SECRET_ACCESS_KEY, which tiers.objectStorage needs. "
+            "Create "
+            "it: kubectl -n team-a create secret generic hmac --from-literal=AWS_ACCESS_KEY_ID=VALUE "
             "--from-literal=AWS_SECRET_ACCESS_KEY=VALUE",
         ),
     },
@@ -80,15 +85,15 @@ def test_secrets(of: KVCachePool, secrets: dict[str, set[str] | None], verdict: 
 @table(
     "seen, verdict",
     {
-        "the key is there": ({"b": "1"}, "True Present"),
-        "the ConfigMap is not there": (
+        "the key exists": ({"b": "1"}, "True Present"),
+        "the ConfigMap does not exist": (
             {},
-            "False ConfigMapMissing: model llama: ConfigMap settings has no key b. Create it with kubectl -n team-a "
-            "create configmap settings --from-literal=b=VALUE",
+            "False ConfigMapMissing: ConfigMap settings has no key b, which model llama needs. Create it: kubectl -n "
+            "team-a create configmap settings --from-literal=b=VALUE",
         ),
-        "it may not be read": (
+        "kvtier may not read it": (
             None,
-            "Unknown NotReadable: ConfigMap settings could not be read: grant kvtier get on configmaps",
+            "Unknown NotReadable: ConfigMap settings could not be read. Grant kvtier get on configmaps",
         ),
     },
 )

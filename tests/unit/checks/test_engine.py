@@ -1,4 +1,4 @@
-"""Engines that were seen to work, and settings that cannot."""
+"""Supported engines, and settings that conflict."""
 
 from typing import Any
 
@@ -19,35 +19,35 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
 @table(
     "of, verdict",
     {
-        "the default": (_pool(), "True Supported: kvtier knows vLLM 0.33"),
-        "versions are named once": (
+        "the default": (_pool(), "True Supported: kvtier supports vLLM 0.33."),
+        "each version is named once": (
             pool(models=[model(), model(name="b"), model(name="c", engine=LMCACHE)]),
-            "True Supported: kvtier knows vLLM 0.32 with LMCache 0.5.6, vLLM 0.33",
+            "True Supported: kvtier supports vLLM 0.32 with LMCache 0.5.6, vLLM 0.33.",
         ),
         "LMCache and a model with several groups of layers": (
             _pool(engine=LMCACHE, model="openai/gpt-oss-120b"),
-            "False PairNotSupported: model llama: LMCache cannot cache a model with ",
+            "False PairNotSupported: Model llama: LMCache cannot cache a model with ",
         ),
-        "LMCache and a model that nothing is known of": (
+        "LMCache and an unknown model": (
             _pool(engine=LMCACHE, model="my/own"),
-            "True Supported: model llama: LMCache takes models with one group of layers only",
+            "True Supported: Model llama: LMCache caches only models with one group of layers.",
         ),
-        "a setting that cannot work": (
+        "a setting that conflicts": (
             _pool(extraArgs=["-pp", "2"]),
-            "False ConflictingSettings: model llama: -pp 2 of extraArgs does not go together with tensorParallelSize",
+            "False ConflictingSettings: Model llama: -pp 2 in extraArgs conflicts with tensorParallelSize",
         ),
-        "a setting that only a tier forbids": (
+        "a setting that conflicts only with a CPU tier": (
             _pool({"cpu": None, "lustre": None}, extraArgs=["--use-replayssm"]),
             "True Supported",
         ),
-        "a model whose text is too long for a file's name": (
+        "a model name that is too long for a file name": (
             _pool(model="m" * 300),
-            "False NameNotUsable: model llama: Native names cache files after the model",
+            "False NameNotUsable: Model llama: Native names cache files after the model.",
         ),
-        "a long text where there are no files": (_pool({"lustre": None}, model="m" * 300), "True Supported"),
-        "a bucket needs what cannot be seen": (
+        "a long model name without file tiers": (_pool({"lustre": None}, model="m" * 300), "True Supported"),
+        "a bucket needs a package that kvtier cannot check": (
             _pool({"objectStorage": {"bucket": "blocks"}}),
-            "True Supported: objectStorage needs the nixl package in the image, which kvtier cannot see",
+            "True Supported: objectStorage needs the nixl package in the image, else vLLM exits. kvtier cannot check",
         ),
     },
 )
@@ -55,7 +55,7 @@ def test_engine(of: KVCachePool, verdict: str) -> None:
     assert_says(check(context(of)), "EngineSupported", verdict)
 
 
-def test_a_version_that_loops_on_lost_files_says_so() -> None:
+def test_a_version_that_loops_on_deleted_files_has_a_warning() -> None:
     unsafe = ENGINES.versions["0.32"].model_copy(update={"version": "0.25", "eviction_safe": False})
     (note,) = engine_notes(ServedModel.model_validate(model()), unsafe, 1)
-    assert "a request may loop in vLLM 0.25" in note
+    assert "In vLLM 0.25, a request may loop" in note

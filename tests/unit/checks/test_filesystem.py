@@ -1,4 +1,4 @@
-"""File systems of one name on one node."""
+"""File systems of the same name on one node."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ SHARED = replace(FIRST, instance=NAME, filesystem="given")
 
 
 def _pool(base: dict[str, Any], **changes: Any) -> KVCachePool:
-    """A pool on existing nodes, second in time."""
+    """A pool on existing nodes, younger than FIRST."""
     return pool(**joined(joined(NODES, base), changes))
 
 
@@ -49,52 +49,57 @@ def _beside(other: Neighbour, of: KVCachePool = NAMED) -> Context:
 @table(
     "look, verdict",
     {
-        "of two pools that give their instances one name, the younger is refused": (
+        "of two pools with the same file system name, the younger is refused": (
             _beside(FIRST),
-            "False FilesystemNameTaken: pool team-b/first, which was there first, has file system name kvcache on the "
-            "same nodes, and a node mounts one file system of a name: make this pool anew with another "
-            "lustre.filesystem, or keep the pools on different nodes (nodePool.nodeSelector)",
+            "False FilesystemNameTaken: The older pool team-b/first uses file system name kvcache on these nodes. "
+            "Recreate this pool with another lustre.filesystem, or put the pools on different nodes "
+            "(nodePool.nodeSelector).",
         ),
-        "the elder has it": (_beside(replace(FIRST, created=LATER)), "True Unique: kvcache"),
-        "of two made in one second, the name decides": (
+        "the older pool keeps the name": (_beside(replace(FIRST, created=LATER)), "True Unique: kvcache"),
+        "of two pools created in the same second, the name decides": (
             _beside(replace(FIRST, created=LATE, namespace="a")),
             "False FilesystemNameTaken: pool a/first",
         ),
-        "and for the other the other way round": (_beside(replace(FIRST, created=LATE)), "True Unique"),
-        "a pool that is not made yet comes last": (
+        "and the other pool keeps the file system name": (
+            _beside(replace(FIRST, created=LATE)),
+            "True Unique",
+        ),
+        "a pool that does not exist yet is the youngest": (
             _beside(
                 FIRST,
                 _pool({"tiers": {"lustre": {"filesystem": "kvcache"}}}, metadata={"creationTimestamp": None}),
             ),
             "False FilesystemNameTaken",
         ),
-        "other nodes by label keep them apart": (
+        "different node labels keep pools apart": (
             _beside(replace(FIRST, selector={**GPU, "team": "b"})),
             "True Unique",
         ),
-        "other zones keep them apart": (_beside(replace(FIRST, zones=("us-east1-b",))), "True Unique"),
-        "no zone in particular is any zone": (_beside(replace(FIRST, zones=())), "False FilesystemNameTaken"),
-        "a label that only one asks for does not": (
+        "different zones keep pools apart": (_beside(replace(FIRST, zones=("us-east1-b",))), "True Unique"),
+        "a pool without zones may run in any zone": (
+            _beside(replace(FIRST, zones=())),
+            "False FilesystemNameTaken",
+        ),
+        "a label that only one pool selects does not keep pools apart": (
             _beside(replace(FIRST, selector=GPU)),
             "False FilesystemNameTaken",
         ),
-        "nobody else runs on the nodes of a ComputeClass, whatever else they are labelled": (
+        "no other pool runs on the nodes of a ComputeClass": (
             _beside(replace(FIRST, selector=CLASS)),
             "True Unique",
         ),
-        "a ComputeClass makes nodes for its own pool": (
+        "a ComputeClass has nodes only for its own pool": (
             _beside(replace(FIRST, selector=CLASS), ON_DEMAND),
             "True Unique",
         ),
-        "of two pools with one instance, the younger is refused": (
+        "of two pools with the same instance, the younger is refused": (
             _beside(SHARED, _pool(existing())),
-            f"False InstanceShared: pool team-b/first, which was there first, uses {NAME} on the same nodes, and a "
-            "node mounts one volume of an instance: add these models to that pool, or keep the pools on different "
-            "nodes",
+            f"False InstanceShared: The older pool team-b/first uses {NAME} on these nodes, and a node mounts an "
+            "instance only once. Add these models to that pool, or put the pools on different nodes",
         ),
-        "another instance of the same name": (
+        "another instance with the same file system name": (
             _beside(replace(SHARED, instance=NAME + "2"), _pool(by_hand())),
-            "False FilesystemNameTaken: has file system name given",
+            "False FilesystemNameTaken: uses file system name given on",
         ),
     },
 )
@@ -102,7 +107,7 @@ def test_two_pools(look: Context, verdict: str) -> None:
     assert_says(check(look), "FilesystemUnique", verdict)
 
 
-def test_a_pool_in_the_way_is_found_behind_others() -> None:
+def test_an_older_pool_on_the_same_nodes_is_found_among_others() -> None:
     away = replace(FIRST, name="away", zones=("us-east1-b",))
     assert "pool team-b/first" in check(_look(NAMED, neighbours=(away, FIRST))).message
 
@@ -116,33 +121,36 @@ FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "dat
     "look, verdict",
     {
         "without Lustre there is no name": (_look(pool(tiers={"lustre": None}), FOREIGN), "True NotNeeded"),
-        "the pool's own volume is none of others": (_look(NAMED, OWN), "True Unique: kvcache"),
-        "a volume of somebody else is pointed at, with both names": (
+        "the pool's own PersistentVolume does not count": (_look(NAMED, OWN), "True Unique: kvcache"),
+        "a foreign PersistentVolume is named with its PVC": (
             _look(NAMED, OWN, FOREIGN),
-            "Unknown ForeignVolume: PersistentVolume theirs (claim x/data) has file system name kvcache too",
+            "Unknown ForeignVolume: File system name kvcache is also used by PersistentVolume theirs (PVC x/data), and",
         ),
-        "a volume that is free can be taken": (
+        "a PersistentVolume without a PVC can be bound": (
             _look(NAMED, replace(FOREIGN, claim=None, phase="Available")),
-            "Unknown ForeignVolume: PersistentVolume theirs has file system name",
+            "Unknown ForeignVolume: is also used by PersistentVolume theirs, and",
         ),
-        "on the nodes of a ComputeClass nobody else mounts anything": (
+        "no other Pod mounts a PersistentVolume on the nodes of a ComputeClass": (
             _look(ON_DEMAND, FOREIGN),
             "True Unique: kvcache",
         ),
-        "what nobody can mount does not count": (
+        "a PersistentVolume that no Pod can mount does not count": (
             _look(NAMED, replace(FOREIGN, phase="Released"), replace(FOREIGN, name="broken", phase="Failed")),
             "True Unique",
         ),
-        "of two volumes for its claim the bound one is mounted": (
+        "of two PersistentVolumes for its PVC, the bound one counts": (
             _look(NAMED, replace(OWN, filesystem="former", name="a", phase="Released"), OWN, FOREIGN),
-            "Unknown ForeignVolume: kvcache too",
+            "Unknown ForeignVolume: File system name kvcache is also used",
         ),
-        "another name does not count": (_look(NAMED, replace(FOREIGN, filesystem="other")), "True Unique"),
-        "a derived name is compared as well": (
+        "a PersistentVolume with another file system name does not count": (
+            _look(NAMED, replace(FOREIGN, filesystem="other")),
+            "True Unique",
+        ),
+        "a derived file system name is also compared": (
             _look(_pool({}), replace(FOREIGN, filesystem=names.filesystem("team-a", "chat"))),
             "Unknown ForeignVolume",
         ),
-        "the volume of a pool on other nodes is that pool's": (
+        "the PersistentVolume of a pool on other nodes does not count": (
             _look(
                 NAMED,
                 replace(FOREIGN, claim=("team-b", names.claim("first"))),
@@ -150,23 +158,23 @@ FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "dat
             ),
             "True Unique",
         ),
-        "the name that is mounted counts, whatever the spec says": (
+        "the mounted name has priority over the spec": (
             _look(NAMED, replace(OWN, filesystem="former"), FOREIGN),
             "True Unique: former",
         ),
-        "the API knows the name of an existing instance": (
+        "the Lustre API returns the name of an existing instance": (
             _look(_pool(existing()), replace(FOREIGN, filesystem="given"), lustre=instance()),
             "Unknown ForeignVolume: given",
         ),
-        "so does its volume": (
+        "the PersistentVolume of an existing instance contains the name": (
             _look(_pool(existing()), OWN, FOREIGN, lustre=UNSEEN),
             "Unknown ForeignVolume: kvcache",
         ),
-        "else nobody does": (
+        "else the name is unknown": (
             _look(_pool(existing()), FOREIGN, lustre=UNSEEN),
-            f"Unknown NameNotSeen: {NAME}",
+            f"Unknown NameNotSeen: The file system name of {NAME} is unknown until the Lustre API returns it.",
         ),
-        "an instance that kvtier makes has the name that it is given": (
+        "an instance that kvtier creates has the name of the spec": (
             _look(_pool(api(filesystem="kvcache")), FOREIGN, lustre=UNSEEN),
             "Unknown ForeignVolume: kvcache",
         ),
@@ -176,7 +184,7 @@ def test_volumes_of_others(look: Context, verdict: str) -> None:
     assert_says(check(look), "FilesystemUnique", verdict)
 
 
-def test_the_message_stays_short_and_the_same_whatever_the_order() -> None:
+def test_the_message_is_short_and_independent_of_the_order() -> None:
     many = [replace(FOREIGN, name=f"v{i}", claim=None) for i in range(50)]
     one, other = check(_look(NAMED, *many)), check(_look(NAMED, *reversed(many)))
     assert one == other

@@ -1,4 +1,4 @@
-"""Types of the cache against engine, GPU and model."""
+"""kvCacheDtype with vLLM, GPU and model."""
 
 import json
 from dataclasses import replace
@@ -34,72 +34,71 @@ def _quantized(dtype: str, **how: Any) -> KVCachePool:
     return _pool(dtype, modelConfigFrom={"inline": json.dumps({**LLAMA, "quantization_config": how})})
 
 
-FINE = "True Supported: nothing is known against it on"
-NO = "False NotSupported: model llama: "
+FINE = "True Supported: kvCacheDtype has no known incompatibility with"
+NO = "False NotSupported: Model llama: "
 
 
 @table(
     "of, verdict",
     {
-        "a type that is left out": (_pool("auto", T4), "True NotNeeded"),
-        "a type that fits": (_pool("fp8"), FINE),
+        "auto": (_pool("auto", T4), "True NotNeeded"),
+        "a supported type": (_pool("fp8"), FINE),
         "a type of a later version": (
             _pool("octave_k3v4", engine={"image": "vllm/vllm-openai:v0.32.0"}),
-            NO + "vLLM 0.32 does not know kvCacheDtype octave_k3v4: it knows auto, float16, bfloat16",
+            NO + "vLLM 0.32 does not support kvCacheDtype octave_k3v4. It supports auto, float16, bfloat16",
         ),
-        "a type of another maker": (
+        "a type for other hardware": (
             _pool("fp8_inc"),
-            NO
-            + "kvCacheDtype fp8_inc is for Intel Gaudi, and nvidia-h100-80gb is not one: leave the type out",
+            NO + "kvCacheDtype fp8_inc is for Intel Gaudi, not for nvidia-h100-80gb. Remove it.",
         ),
         "a GPU that is too old": (
             _pool("fp8", T4),
             NO
-            + "kvCacheDtype fp8 needs a GPU of compute capability 8.0 or later, which nvidia-tesla-t4 (7.5)",
+            + "kvCacheDtype fp8 needs a GPU of compute capability 8.0 or later, but nvidia-tesla-t4 has 7.5.",
         ),
-        "a GPU that only one kernel serves": (
+        "a GPU that only one kernel supports": (
             _pool("fp8", A100),
-            "True Supported: model llama: on nvidia-tesla-a100 (8.0) fp8 needs FlashInfer in the image",
+            "True Supported: Model llama: on nvidia-tesla-a100 (8.0) fp8 needs FlashInfer in the image",
         ),
         "a model with latent attention": (
             _pool("fp8_e5m2", model=DEEPSEEK),
-            NO
-            + "kvCacheDtype fp8_e5m2: no kernel for latent attention (MLA) on NVIDIA GPUs takes it: use fp8",
+            NO + "kvCacheDtype fp8_e5m2 has no kernel for latent attention (MLA) on NVIDIA GPUs. Use fp8.",
         ),
-        "a latent that users have vLLM treat as none": (
+        "a model with latent attention disabled in env": (
             _pool("fp8_e5m2", model=DEEPSEEK, env=[{"name": "VLLM_MLA_DISABLE", "value": "1"}]),
             FINE,
         ),
-        "a record of a latent, for a model without": (
+        "a type for latent attention, and a model without": (
             _pool("fp8_ds_mla"),
             NO
-            + "kvCacheDtype fp8_ds_mla is a format of latent attention (MLA), which this model does not have",
+            + "kvCacheDtype fp8_ds_mla is for latent attention (MLA), which this model does not use. Remove it.",
         ),
-        "another type of 16 bits than the model's": (
+        "another 16-bit type than the model's": (
             _pool("float16"),
-            NO + "kvCacheDtype float16 must be the type of the model, which is bfloat16: leave it out",
+            NO + "kvCacheDtype float16 is not the type of the model, which is bfloat16. Remove it.",
         ),
-        "a model that users serve in another type": (_pool("float16", extraArgs=["--dtype=half"]), FINE),
-        "a checkpoint in 8 bits": (
+        "a model that is served in another type": (_pool("float16", extraArgs=["--dtype=half"]), FINE),
+        "an 8-bit checkpoint": (
             _quantized("fp8_e5m2", quant_method="fp8"),
-            NO + "kvCacheDtype fp8_e5m2 is not for checkpoints",
+            NO + "kvCacheDtype fp8_e5m2 does not work with checkpoints",
         ),
-        "a checkpoint of which the weights alone are quantized": (
+        "a checkpoint with only quantized weights": (
             _quantized("fp8_e5m2", quant_method="compressed-tensors", kv_cache_scheme=None),
             FINE,
         ),
-        "a model that nothing is known of passes, and the message says so": (
+        "an unknown model passes with a note": (
             _pool("fp8", model="my/own"),
-            "True Supported: model llama: its config.json is not known, so only engine and GPU were looked at",
+            "True Supported: Model llama: its config.json is unknown. Only the version of vLLM and the GPU were "
+            "checked.",
         ),
-        "so does a revision of a known one": (
+        "an unknown revision of a known model passes with a note": (
             _pool("fp8", revision="v2"),
-            "True Supported: is not known",
+            "True Supported: its config.json is unknown",
         ),
-        "so does a GPU that nothing is known of": (_pool("fp8", "nvidia-next"), FINE),
-        "a model of another type does not hide one that is refused": (
+        "an unknown GPU passes": (_pool("fp8", "nvidia-next"), FINE),
+        "a refused model is found among others": (
             pool(models=[model(), model(name="other", kvCacheDtype="fp8_ds_mla")]),
-            "False NotSupported: model other: ",
+            "False NotSupported: Model other: ",
         ),
     },
 )
@@ -107,7 +106,7 @@ def test_kv_dtype(of: KVCachePool, verdict: str) -> None:
     assert_says(check(context(of)), "KVCacheDtypeSupported", verdict)
 
 
-def test_a_document_in_a_config_map_counts() -> None:
+def test_a_config_json_in_a_config_map_is_used() -> None:
     of = _pool("fp8_e5m2", model="my/own", modelConfigFrom={"configMapKeyRef": {"name": "configs"}})
     config = {**LLAMA, "quantization_config": {"quant_method": "fp8"}}
     seen = replace(facts(), config_maps=ConfigMaps({"configs": {"config.json": json.dumps(config)}}))
@@ -124,6 +123,6 @@ def test_a_document_in_a_config_map_counts() -> None:
         '{"text_config": {"model_type": null}, "quantization_config": {"quant_method": ["fp8"]}}',
     ],
 )
-def test_whatever_stands_in_a_document_it_is_judged(text: str) -> None:
+def test_an_unexpected_document_does_not_break_the_check(text: str) -> None:
     of = _pool("fp8_e5m2", modelConfigFrom={"inline": text})
     assert check(context(of)).status == "True"

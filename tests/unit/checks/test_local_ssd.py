@@ -1,4 +1,4 @@
-"""Local SSD of the machine type against what the Pods of a node are promised."""
+"""Local SSDs of a node, and what its Pods need."""
 
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
@@ -23,54 +23,56 @@ def _pool(
     "of, verdict",
     {
         "without the tier no disk is needed": (pool(), "True NotNeeded"),
-        "16 disks of 375 GiB leave 5254 GiB to Pods, whose models need some of it": (
+        "16 disks of 375 GiB leave 5254 GiB for cache files, model weights and logs": (
             _pool("5118Gi"),
-            "True Fits: 1 x 5118Gi and 136Gi beside it (model weights, logs) fit into the 5254Gi that GKE",
+            "True Fits: 1 x 5118Gi for cache files and 136Gi for model weights and logs fit into the 5254Gi for Pods "
+            "on 16",
         ),
-        "a GiB more is too much, and the message has what fits": (
+        "one more GiB is too large, and the message contains the limit": (
             _pool("5119Gi"),
-            "False TooLarge: 1 x 5119Gi and 136Gi beside it (model weights, logs) are more than the 5254Gi that GKE "
-            "leaves of 16 Local SSDs for Pods: at most 5118Gi per Pod",
+            "False TooLarge: 1 x 5119Gi for cache files and 136Gi for model weights and logs do not fit into the "
+            "5254Gi "
+            "for Pods on 16 Local SSDs. Reduce tiers.localSSD.capacity to 5118Gi or less.",
         ),
-        "Pods that share a node share its disks": (
+        "the tiers of Pods on one node are added up": (
             _pool("1280Gi", A3, 2),
-            "False TooLarge: 4 x 1280Gi and 136Gi beside it",
+            "False TooLarge: 4 x 1280Gi for cache files and 136Gi for",
         ),
-        "of several models, the smallest Pods count": (
+        "of several models, the one with most Pods per node counts": (
             _pool("1280Gi", A3, 8, 2),
             "False TooLarge: 4 x 1280Gi",
         ),
-        "the message divides them": (_pool("1Ti", A3, 1), "False TooLarge: at most 639Gi per Pod"),
-        "a machine type with a fixed number may be told that number": (_pool("1Ti", disks=16), "True Fits"),
+        "the limit is per Pod": (_pool("1Ti", A3, 1), "False TooLarge: capacity to 639Gi or less."),
+        "localSSDCount may repeat the fixed number of a machine type": (_pool("1Ti", disks=16), "True Fits"),
         "another number is refused": (
             _pool("1Ti", disks=8),
-            "False FixedDiskCount: a3-highgpu-8g always has 16 Local SSDs: leave nodePool.localSSDCount out",
+            "False FixedDiskCount: a3-highgpu-8g always has 16 Local SSDs. Remove nodePool.localSSDCount.",
         ),
-        "a machine type of chosen disks has none unless asked": (
+        "a machine type with optional disks has none without localSSDCount": (
             _pool("300Gi", "g2-standard-48"),
-            "False NoLocalSSD: g2-standard-48 comes without Local SSD: set nodePool.localSSDCount, choose",
+            "False NoLocalSSD: g2-standard-48 has no Local SSD. Set nodePool.localSSDCount, choose",
         ),
-        "it has the disks that are asked for": (
+        "it has the disks of localSSDCount": (
             _pool("216Gi", "g2-standard-48", 4, disks=1, gpus=4),
-            "True Fits: 216Gi and 68Gi beside it (model weights, logs) fit into the 284Gi",
+            "True Fits: 216Gi for cache files and 68Gi for model weights and logs fit into the 284Gi",
         ),
-        "a machine type without Local SSD has none even if asked": (
+        "a machine type without Local SSD ignores localSSDCount": (
             _pool("300Gi", "a3-ultragpu-8g-nolssd", disks=8),
-            "False NoLocalSSD: a3-ultragpu-8g-nolssd comes without Local SSD: choose another machine type",
+            "False NoLocalSSD: a3-ultragpu-8g-nolssd has no Local SSD. Choose another machine type",
         ),
-        "an unknown machine type cannot be judged": (
+        "the disks of an unknown machine type are unknown": (
             _pool("300Gi", "z9-futuregpu-8g"),
-            "Unknown MachineTypeUnknown: 'z9-futuregpu-8g': set nodePool.localSSDCount",
+            "Unknown MachineTypeUnknown: machine type 'z9-futuregpu-8g' are unknown. Set nodePool.localSSDCount.",
         ),
-        "an unknown machine type with a number is taken at its word": (
+        "an unknown machine type has the disks of localSSDCount": (
             _pool("300Gi", "z9-futuregpu-8g", disks=2),
-            "True Fits: 594Gi that GKE leaves of 2 Local SSDs",
+            "True Fits: 594Gi for Pods on 2 Local SSDs.",
         ),
-        "existing nodes of no named type cannot be judged": (
+        "the disks of existing nodes without a machine type are unknown": (
             _pool("300Gi", None),
-            "Unknown MachineTypeUnknown: set nodePool.localSSDCount",
+            "Unknown MachineTypeUnknown: Set nodePool.localSSDCount.",
         ),
-        "a name that only begins like a known family is unknown": (
+        "a machine type that only starts like a known family is unknown": (
             _pool("300Gi", "g22-standard-4"),
             "Unknown MachineTypeUnknown",
         ),
@@ -81,7 +83,7 @@ def test_local_ssd(of: KVCachePool, verdict: str) -> None:
 
 
 ALLOCATABLE = 5_642_136_341_201
-"""Bytes that a node with 16 Local SSDs had for Pods where eight ranks of 640 GiB each were evicted (LMCache#1399)."""
+"""Allocatable bytes of a node with 16 Local SSDs that evicted a Pod with eight ranks of 640 GiB (LMCache#1399)."""
 
 
 @table(
@@ -90,18 +92,27 @@ ALLOCATABLE = 5_642_136_341_201
         "eight ranks of 640 GiB and their model do not fit": (
             "5120Gi",
             [ALLOCATABLE],
-            "False TooLarge: 1 x 5120Gi and 136Gi beside it (model weights, logs) are more than the 5254Gi that node "
-            "gpu-1 has for Pods: at most 5118Gi per Pod",
+            "False TooLarge: 1 x 5120Gi for cache files and 136Gi for model weights and logs do not fit into the "
+            "5254Gi "
+            "for Pods on node gpu-1. Reduce tiers.localSSD.capacity to 5118Gi or less.",
         ),
-        "eight ranks of 639 GiB do": ("5112Gi", [ALLOCATABLE], "True Fits: the 5254Gi that node gpu-1 has"),
-        "nodes know better than the table": ("5200Gi", [2 * ALLOCATABLE], "True Fits: 10509Gi"),
+        "eight ranks of 639 GiB fit": (
+            "5112Gi",
+            [ALLOCATABLE],
+            "True Fits: the 5254Gi for Pods on node gpu-1.",
+        ),
+        "nodes have priority over the table": ("5200Gi", [2 * ALLOCATABLE], "True Fits: 10509Gi"),
         "the smallest node counts": (
             "600Gi",
             [ALLOCATABLE, 700 * GIB],
-            "False TooLarge: the 700Gi that node gpu-2 has for Pods: at most 564Gi",
+            "False TooLarge: the 700Gi for Pods on node gpu-2. Reduce tiers.localSSD.capacity to 564Gi",
         ),
         "a node that does not report yet does not count": ("600Gi", [0, ALLOCATABLE], "True Fits: gpu-2"),
-        "a node without room leaves nothing": ("1Gi", [GIB], "False TooLarge: at most 0Gi per Pod"),
+        "a node without space for any tier": (
+            "1Gi",
+            [GIB],
+            "False TooLarge: the 1Gi for Pods on node gpu-1. Use nodes with more Local SSD.",
+        ),
     },
 )
 def test_local_ssd_of_nodes(capacity: str, allocatable: list[int], verdict: str) -> None:

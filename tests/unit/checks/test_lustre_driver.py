@@ -28,32 +28,37 @@ def _look(of: KVCachePool, *nodes: Node, **cluster: Any) -> Context:
             _look(pool(tiers={"lustre": None}), lustre_driver=False),
             "True NotNeeded",
         ),
-        "without a CSIDriver the add-on is off, and the message turns it on": (
+        "without a CSIDriver, the message contains the command to enable the add-on": (
             _look(POOL, ONE, lustre_driver=False),
-            "False AddonDisabled: --update-addons=LustreCsiDriver=ENABLED",
+            "False AddonDisabled: Enable the Lustre CSI add-on: gcloud container clusters update CLUSTER "
+            "--location=LOCATION --project=PROJECT --update-addons=LustreCsiDriver=ENABLED",
         ),
-        "an add-on that the GKE API shows as enabled is on its way": (
+        "an enabled add-on is being installed": (
             _look(POOL, ONE, lustre_driver=False, gke=GKECluster(lustre_addon=True)),
-            "False AddonStarting: within minutes",
+            "False AddonStarting: The Lustre CSI add-on is enabled. GKE creates CSIDriver lustre.csi.storage.gke.io "
+            "within",
         ),
-        "nodes of a ComputeClass are on their way and block nothing": (
+        "new nodes of a ComputeClass register soon and block nothing": (
             _look(POOL, ONE, lustre_nodes=frozenset()),
-            "Unknown Registering: gpu-1 have not registered",
+            "Unknown Registering: is not registered yet on gpu-1.",
         ),
-        "no existing candidate has registered it: the nodes are older than the add-on": (
+        "existing nodes without the driver are older than the add-on": (
             _look(EXISTING, node(EXISTING, "gpu-1"), node(EXISTING, "gpu-2"), lustre_nodes=frozenset()),
-            "False NotRegistered: gpu-1, gpu-2 have not registered lustre.csi.storage.gke.io",
+            "False NotRegistered: The Lustre CSI driver is not registered on gpu-1, gpu-2.",
         ),
-        "one registered candidate is enough, and the late one is named": (
+        "one registered candidate is enough, and the others are named": (
             _look(POOL, ONE, TWO, lustre_nodes=frozenset({"gpu-1"})),
-            "True Enabled: 1 of 2 candidate nodes have registered the driver; not yet gpu-2",
+            "True Enabled: 1 of 2 candidate nodes have registered the Lustre CSI driver. Not yet registered: gpu-2.",
         ),
-        "all candidates have registered it": (_look(POOL, ONE, TWO), "True Enabled: 2 of 2 candidate nodes"),
-        "a registration elsewhere does not count": (
+        "all candidates have registered the driver": (
+            _look(POOL, ONE, TWO),
+            "True Enabled: 2 of 2 candidate nodes",
+        ),
+        "the registration of a node in another zone does not count": (
             _look(POOL, ONE, ELSEWHERE, lustre_nodes=frozenset({"cpu-1"})),
-            "Unknown Registering: gpu-1 have not registered",
+            "Unknown Registering: is not registered yet on gpu-1.",
         ),
-        "without candidates the add-on itself decides": (_look(POOL), "True Enabled: 0 of 0 candidate"),
+        "without candidates, only the add-on counts": (_look(POOL), "True Enabled: 0 of 0 candidate"),
     },
 )
 def test_lustre_driver(look: Context, verdict: str) -> None:

@@ -1,4 +1,4 @@
-"""What a model's config.json is worth to kvtier."""
+"""The config.json of a model, and the bytes per token."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,36 +27,38 @@ def _inline(text: str) -> KVCachePool:
 @table(
     "of, verdict",
     {
-        "a model of the table": (pool(), "True Known: model llama: 131072 bytes per token"),
-        "a model that is not": (
+        "a model of the table": (pool(), "True Known: Model llama: 131072 bytes per token."),
+        "an unknown model": (
             _pool(model="my/own"),
-            "True NotKnown: model llama: no numbers, as kvtier does not know my/own: give modelConfigFrom",
+            "True NotKnown: Model llama: bytes per token unknown, because kvtier does not know my/own. Set "
+            "modelConfigFrom.",
         ),
-        "a document that it understands": (_inline(LLAMA), "True Known: 8192 bytes per token"),
-        "a document that it does not": (
+        "a document of a known architecture": (_inline(LLAMA), "True Known: 8192 bytes per token"),
+        "a document of an unknown architecture": (
             _inline('{"model_type": "unheard-of"}'),
-            "True NotKnown: no numbers, as kvtier does not know how such a model is cached as auto on 8 GPUs",
+            "True NotKnown: bytes per token unknown, because kvtier does not know how vLLM caches such a model as auto "
+            "on 8",
         ),
-        "a revision of a model of the table": (
+        "another revision of a model of the table": (
             _pool(revision="v2"),
-            "True NotKnown: does not know meta-llama/Llama-3.1-8B-Instruct at revision v2: give modelConfigFrom",
+            "True NotKnown: does not know meta-llama/Llama-3.1-8B-Instruct at revision v2. Set modelConfigFrom",
         ),
-        "arguments that make it another one": (
+        "arguments that change the cache": (
             _pool(extraArgs=["-sc", "{}"]),
-            "True NotKnown: no numbers, as -sc of extraArgs may change what is cached",
+            "True NotKnown: bytes per token unknown, because -sc in extraArgs may change what is cached.",
         ),
-        "a type of the cache that is not counted": (
+        "a kvCacheDtype of unknown size": (
             _pool(kvCacheDtype="turboquant_k8v4"),
-            "True NotKnown: how such a model is cached as turboquant_k8v4 on 8 GPUs",
+            "True NotKnown: how vLLM caches such a model as turboquant_k8v4 on 8 GPUs.",
         ),
-        "a text that is no document": (
+        "a text that is not JSON": (
             _inline("model_type: llama"),
-            "False NotUsable: model llama: modelConfigFrom.inline is not JSON",
+            "False NotUsable: Model llama: modelConfigFrom.inline is not JSON",
         ),
-        "a document of another shape": (_inline("[1]"), "False NotUsable: is JSON, but no object"),
-        "of several models, every one": (
+        "JSON that is not an object": (_inline("[1]"), "False NotUsable: is JSON, but not an object."),
+        "several models": (
             pool(models=[model(), model(name="own", model="my/own")]),
-            "True NotKnown: 131072 bytes per token; model own: no numbers",
+            "True NotKnown: 131072 bytes per token. Model own: bytes per token unknown",
         ),
     },
 )
@@ -67,20 +69,20 @@ def test_model_config(of: KVCachePool, verdict: str) -> None:
 @table(
     "seen, verdict",
     {
-        "a document that it understands": (
+        "a document of a known architecture": (
             {"configs": {"config.json": LLAMA}},
             "True Known: 8192 bytes per token",
         ),
-        "a ConfigMap that is not there: the message creates it": (
+        "a missing ConfigMap, and the message contains the command to create it": (
             {"configs": {}},
-            "False NotUsable: model llama: there is no ConfigMap configs with a key config.json in the pool's "
-            "namespace: kubectl",
+            "False NotUsable: Model llama: ConfigMap configs has no key config.json. Create it: kubectl -n team-a "
+            "create configmap configs --from-file=config.json=config.json",
         ),
-        "a ConfigMap that may not be read": (
+        "a ConfigMap that kvtier may not read": (
             {"configs": None},
-            "Unknown NotReadable: model llama: its ConfigMap could not be read: grant kvtier get on configmaps",
+            "Unknown NotReadable: Model llama: its ConfigMap could not be read. Grant kvtier get on configmaps.",
         ),
-        "a ConfigMap that was not looked at": ({}, "Unknown NotReadable"),
+        "a ConfigMap that was not read": ({}, "Unknown NotReadable"),
     },
 )
 def test_model_config_in_a_config_map(seen: Any, verdict: str) -> None:

@@ -22,7 +22,7 @@ def _look(of: dict[str, Any], gke: GKECluster | None, seen: LustreFacts | None =
 
 
 def _in(network: str) -> Context:
-    """A tier in the default network, and a cluster in this one."""
+    """A tier in the default network, and a cluster in `network`."""
     return _look({}, GKECluster(network=network))
 
 
@@ -37,76 +37,76 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
             _look({"tiers": {"lustre": None}}, None),
             "True NotNeeded",
         ),
-        "without spec.cluster it cannot be seen, and the message says how to show it": (
+        "without spec.cluster the network is unknown, and the message says what to set": (
             _look({}, None),
-            "Unknown ClusterNotGiven: set spec.cluster",
+            "Unknown ClusterNotGiven: Set spec.cluster so that kvtier can read it",
         ),
-        "what keeps the GKE API from answering is said": (
+        "an error of the GKE API is reported": (
             _look({}, DENIED),
             "Unknown GKEUnreachable: grant roles/container.clusterViewer",
         ),
-        "an answer without a network is no answer": (
+        "a response without a network is an error": (
             _look({}, GKECluster(version="1.35")),
-            "Unknown GKEUnreachable: the GKE API did not name a network",
+            "Unknown GKEUnreachable: The GKE API returned no network.",
         ),
         "the same network matches": (_in(NETWORK), f"True SameNetwork: {NETWORK}"),
         "the same network matches as a URL too": (
             _in(f"https://www.googleapis.com/compute/v1/{NETWORK}"),
             f"True SameNetwork: {NETWORK}",
         ),
-        "another network of the project cannot be reached": (
+        "another network of the same project is refused": (
             _in(OTHER),
-            "False OtherNetwork: networks/other, lustre.network is projects/my-project/global/networks/def",
+            "False OtherNetwork: networks/other, but lustre.network is projects/my-project/global/networks/def",
         ),
-        "a network of the same name in another project is another": (
+        "a network of the same name in another project is refused": (
             _in("projects/host-project/global/networks/default"),
-            "False OtherNetwork: peered networks do not count",
+            "False OtherNetwork: Nodes cannot reach the instance, not even through peering.",
         ),
-        "a project by number cannot be compared with one by name, and the message resolves it": (
+        "a project number is not compared with an ID, and the message contains the command to look it up": (
             _in(NUMBERED),
-            "Unknown ProjectNumber: gcloud projects describe 123456",
+            "Unknown ProjectNumber: Look up the ID: gcloud projects describe 123456",
         ),
-        "with a project by number another network name is still another network": (
+        "another network name is refused, also with a project number": (
             _in("projects/123456/global/networks/other"),
             "False OtherNetwork",
         ),
-        "a name that is no full network name cannot be compared": (
+        "a short network name is not compared": (
             _in("default"),
             "Unknown NetworkNotRecognised: 'default'",
         ),
-        "an instance that kvtier makes is where the spec says": (
+        "an instance that kvtier creates is in the network of the spec": (
             _look(api(), HOME, instance(network=OTHER)),
             "True SameNetwork",
         ),
         "an existing instance in the cluster's network": (
             _existing(instance()),
-            f"True SameNetwork: cluster and Lustre are in {NETWORK}",
+            f"True SameNetwork: The cluster and the Lustre instance are in {NETWORK}.",
         ),
-        "one in another network, and it is the instance's": (
+        "an existing instance in another network": (
             _existing(instance(network=OTHER)),
-            f"False OtherNetwork: the cluster is in {NETWORK}, the instance is in {OTHER}",
+            f"False OtherNetwork: The cluster is in {NETWORK}, but the instance is in {OTHER}.",
         ),
-        "one whose project is named by number": (
+        "an existing instance with a project number": (
             _existing(instance(network=NUMBERED)),
-            f"Unknown ProjectNumber: the instance is in {NUMBERED}: one names",
+            f"Unknown ProjectNumber: and the instance is in {NUMBERED}. A project number cannot be compared",
         ),
-        "one whose network is named in no known way": (
+        "an existing instance with a short network name": (
             _existing(instance(network="default")),
-            "Unknown NetworkNotRecognised: the Lustre API names the network 'default'",
+            "Unknown NetworkNotRecognised: The Lustre API returned network 'default'",
         ),
-        "one of which the API says nothing": (
+        "an existing instance that could not be read": (
             _existing(UNSEEN),
             "Unknown InstanceNotSeen: the Lustre API cannot be asked: give kvtier credentials",
         ),
-        "one that does not exist": (
+        "an existing instance that does not exist": (
             _existing(LustreFacts()),
-            f"Unknown InstanceNotSeen: network of {NAME}",
+            f"Unknown InstanceNotSeen: The Lustre API returned no network for {NAME}.",
         ),
-        "one, and a cluster that is not named": (
+        "an existing instance without spec.cluster": (
             _existing(instance(), None),
-            "Unknown ClusterNotGiven: set spec.cluster",
+            "Unknown ClusterNotGiven: Set spec.cluster",
         ),
-        "one, and a cluster of which the API says nothing": (
+        "an existing instance, and a cluster that could not be read": (
             _existing(instance(), DENIED),
             "Unknown GKEUnreachable: grant roles",
         ),

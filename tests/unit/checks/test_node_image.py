@@ -1,4 +1,4 @@
-"""Container-Optimized OS on the candidates."""
+"""Container-Optimized OS on candidate nodes."""
 
 from kvtier.api.placement import OS_DISTRIBUTION, ZONE
 from kvtier.api.v1alpha1 import KVCachePool
@@ -21,21 +21,24 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
 @table(
     "look, verdict",
     {
-        "without Lustre any image will do": (_look(pool(tiers={"lustre": None}), UBUNTU), "True NotNeeded"),
-        "candidates with COS are fine": (
+        "without Lustre every image is supported": (
+            _look(pool(tiers={"lustre": None}), UBUNTU),
+            "True NotNeeded",
+        ),
+        "candidates with COS are supported": (
             _look(POOL, node(POOL)),
-            "True COS: every candidate node runs COS (1)",
+            "True COS: All 1 candidate nodes run Container-Optimized OS.",
         ),
-        "a node of another image is named, and what to create instead": (
+        "a node with another image is named": (
             _look(POOL, node(POOL), UBUNTU),
-            "False NotCOS: ubuntu-1 run 'Ubuntu 24.04 LTS'",
+            "False NotCOS: The node image on ubuntu-1 is 'Ubuntu 24.04 LTS', but Managed Lustre needs",
         ),
-        "the message has the image type to use": (_look(POOL, UBUNTU), "False NotCOS: COS_CONTAINERD"),
-        "a custom image that keeps the label is still found": (
+        "the message contains the image type to use": (_look(POOL, UBUNTU), "False NotCOS: COS_CONTAINERD"),
+        "a custom image is found in spite of the label": (
             _look(POOL, node(POOL, os_image="My Linux")),
             "False NotCOS: 'My Linux'",
         ),
-        "an image name alone does not outweigh the label": (
+        "another label is refused in spite of the image name": (
             _look(POOL, node(POOL, labels={OS_DISTRIBUTION: "ubuntu"})),
             "False NotCOS",
         ),
@@ -43,13 +46,13 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
             _look(POOL, node(POOL, labels={ZONE: "us-east1-b"}, os_image="Ubuntu")),
             "True ComputeClassUsesCOS",
         ),
-        "nodes that a ComputeClass will make have COS": (
+        "nodes of a ComputeClass will have COS": (
             _look(POOL),
             "True ComputeClassUsesCOS: cos_containerd",
         ),
-        "existing nodes that do not exist cannot be judged": (
+        "the image of existing nodes that do not exist yet is unknown": (
             _look(EXISTING),
-            "Unknown NoCandidateNodes: no node matches nodePool yet",
+            "Unknown NoCandidateNodes: No node matches nodePool yet, so the node image is unknown.",
         ),
     },
 )

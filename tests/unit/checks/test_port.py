@@ -1,4 +1,4 @@
-"""The port at which nodes speak to Lustre, and the one at which the instance listens."""
+"""The port that nodes use for Lustre, and the port on which the instance listens."""
 
 from dataclasses import replace
 from typing import Any
@@ -33,55 +33,63 @@ def _existing(gke: GKECluster | None, seen: LustreFacts) -> Context:
     "look, verdict",
     {
         "without Lustre no port matters": (_look(pool(tiers={"lustre": None}), LEGACY), "True NotNeeded"),
-        "an instance of the driver listens where the cluster's nodes speak": (
+        "an instance of the driver listens on the port of the nodes": (
             _look(CLAIM, LEGACY),
-            "True Matched: speak at 6988",
+            "True Matched: use port 6988.",
         ),
-        "an instance that is made is not questioned where nothing is seen": (_look(CLAIM, None), "True Made"),
-        "nor one made through the API": (_look(MADE, DENIED), "True Made"),
-        "an instance made through the API listens at 988": (
+        "a new instance gets the right port, also without spec.cluster": (_look(CLAIM, None), "True Made"),
+        "so does a new instance of the Lustre API": (_look(MADE, DENIED), "True Made"),
+        "a new instance of the Lustre API listens on 988": (
             _look(MADE, LEGACY),
-            "False LegacyCluster: the nodes speak to Lustre at 6988",
+            "False LegacyCluster: The nodes use port 6988",
         ),
-        "an existing instance at 988 and nodes at 988": (
+        "an existing instance on 988 and nodes with 988": (
             _existing(MODERN, LISTENS_AT_988),
-            "True Matched: speak at 988",
+            "True Matched: The nodes and the instance use port 988.",
         ),
-        "both at the legacy port": (_existing(LEGACY, LISTENS_AT_6988), "True Matched: speak at 6988"),
-        "an instance at the legacy port alone, and both ways out": (
+        "both with the legacy port": (_existing(LEGACY, LISTENS_AT_6988), "True Matched: use port 6988."),
+        "only the instance has the legacy port, and the message has both remedies": (
             _existing(MODERN, LISTENS_AT_6988),
-            "False LegacyInstance: gcloud container clusters update CLUSTER --enable-legacy-lustre-port and upgrade "
-            "the node pools, or use an instance that was made without gke-support-enabled",
+            "False LegacyInstance: Use an instance without gke-support-enabled, or enable 6988 on the nodes and "
+            "upgrade "
+            "the node pools: gcloud container clusters update CLUSTER --location=LOCATION --project=PROJECT "
+            "--enable-legacy-lustre-port",
         ),
-        "nodes at the legacy port alone, and both ways out": (
+        "only the nodes have the legacy port, and the message has both remedies": (
             _existing(LEGACY, LISTENS_AT_988),
-            "False LegacyCluster: take enableLegacyLustrePort out of the cluster's Lustre CSI add-on and upgrade the "
-            "node pools, or use an instance that was made with gke-support-enabled",
+            "False LegacyCluster: Use an instance with gke-support-enabled, or remove enableLegacyLustrePort from the "
+            "Lustre CSI add-on and upgrade the node pools.",
         ),
-        "an existing instance that is not seen": (
+        "an existing instance that could not be read": (
             _existing(MODERN, UNSEEN),
-            f"Unknown InstanceNotSeen: whether {NAME} listens at 988 or 6988",
+            f"Unknown InstanceNotSeen: The port of {NAME} (988 or 6988) is unknown until the Lustre API returns it.",
         ),
-        "an instance given by hand": (_look(pool(**by_hand()), MODERN), "Unknown InstanceNotSeen"),
-        "a cluster that is not named": (
+        "an existing instance described in the spec": (
+            _look(pool(**by_hand()), MODERN),
+            "Unknown InstanceNotSeen",
+        ),
+        "an existing instance without spec.cluster": (
             _existing(None, LISTENS_AT_6988),
-            "Unknown ClusterNotSeen: listens at 6988; whether the nodes speak to that port cannot be seen: set",
+            "Unknown ClusterNotSeen: listens on port 6988. The port of the nodes is unknown. Set spec.cluster",
         ),
-        "a cluster that may not be seen": (
+        "a cluster that kvtier may not read": (
             _existing(DENIED, LISTENS_AT_988),
-            "Unknown ClusterNotSeen: cannot be seen: grant roles/container.clusterViewer",
+            "Unknown ClusterNotSeen: is unknown. grant roles/container.clusterViewer",
         ),
-        "at its gate 988 works": (_look(CLAIM, MODERN, version=AT_GATE), "True Matched"),
-        "one build below it the port is taken": (
+        "988 works from its gate on": (_look(CLAIM, MODERN, version=AT_GATE), "True Matched"),
+        "988 does not work one build below its gate": (
             _look(CLAIM, MODERN, version=OLD),
-            "False PortNeedsVersion: nodes at 1.33.2-gke.4779999 cannot speak to Lustre at 988",
+            "False PortNeedsVersion: Nodes with 1.33.2-gke.4779999 cannot use port 988 for Lustre, because",
         ),
-        "the legacy port works below it": (_look(CLAIM, LEGACY, version=OLD), "True Matched: 6988"),
-        "below it, which port it is has to be seen": (
+        "the legacy port works below the gate of 988": (
+            _look(CLAIM, LEGACY, version=OLD),
+            "True Matched: 6988",
+        ),
+        "below the gate of 988, the port of the nodes must be known": (
             _look(CLAIM, None, version=OLD),
             "Unknown ClusterNotSeen: (1.33.2-gke.4779999) need --enable-legacy-lustre-port",
         ),
-        "a version that says nothing is no reason to doubt": (
+        "an unknown version is not a reason for Unknown": (
             _look(CLAIM, None, version="v1.33.2"),
             "True Made",
         ),

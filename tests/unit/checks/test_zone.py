@@ -1,4 +1,4 @@
-"""Engines near their Lustre instance."""
+"""Engines in the zone of their Lustre instance."""
 
 from kvtier.api.placement import ZONE
 from kvtier.api.v1alpha1 import KVCachePool
@@ -22,38 +22,41 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
 @table(
     "look, verdict",
     {
-        "without Lustre every zone is right": (
+        "without Lustre every zone is valid": (
             _look(pool(tiers={"lustre": None}, nodePool={"zones": ["us-east1-b"]})),
             "True NotNeeded",
         ),
-        "engines follow the instance": (_look(POOL, node(POOL)), "True Matched: run in us-central1-a"),
-        "zones that leave out the instance's are refused, and what to add": (
-            _look(pool(nodePool={"zones": ["us-east1-b", "us-east1-c"]})),
-            "False ZoneMismatch: is us-east1-b, us-east1-c, the Lustre instance is in us-central1-a: add",
+        "engines run in the zone of the instance": (
+            _look(POOL, node(POOL)),
+            "True Matched: Engines run in us-central1-a.",
         ),
-        "zones may be more than the instance's": (
+        "zones without that of the instance are refused": (
+            _look(pool(nodePool={"zones": ["us-east1-b", "us-east1-c"]})),
+            "False ZoneMismatch: is us-east1-b, us-east1-c, but the Lustre instance is in us-central1-a. Add",
+        ),
+        "other zones are allowed in addition": (
             _look(pool(nodePool={"zones": ["us-central1-a", "us-central1-b"]})),
             "True Matched: us-central1-a, us-central1-b",
         ),
-        "nodes that match but are all elsewhere are a mistake": (
+        "matching nodes only in another zone are refused": (
             _look(EXISTING, node(EXISTING, labels={ZONE: "us-east1-b"})),
-            "False NoNodeInZone: are in us-east1-b, none is in us-central1-a",
+            "False NoNodeInZone: are in us-east1-b, but none is in us-central1-a. Create nodes there.",
         ),
-        "nodes that name no zone are elsewhere": (
+        "nodes without a zone label count as another zone": (
             _look(EXISTING, node(EXISTING, labels={ZONE: None})),
-            "False NoNodeInZone: are in ?, none",
+            "False NoNodeInZone: are in ?, but none",
         ),
-        "a ComputeClass makes nodes in the zone": (_look(POOL, EAST), "True Matched"),
+        "nodes of a ComputeClass are created in the zone": (_look(POOL, EAST), "True Matched"),
         "one node in the zone is enough": (_look(POOL, EAST, node(POOL, "near")), "True Matched"),
-        "an existing instance has its zone in its name": (
+        "the name of an existing instance contains the zone": (
             _look(pool(**existing())),
-            "True Matched: engines run in us-central1-a",
+            "True Matched: Engines run in us-central1-a",
         ),
-        "zones that leave it out are refused": (
+        "zones without that of an existing instance are refused": (
             _look(pool(**existing(), nodePool={"zones": ["us-east1-b"]})),
-            "False ZoneMismatch: the Lustre instance is in us-central1-a: add that zone",
+            "False ZoneMismatch: the Lustre instance is in us-central1-a. Add that zone.",
         ),
-        "no node at all is no mistake yet": (_look(POOL), "True Matched"),
+        "no matching node at all is allowed": (_look(POOL), "True Matched"),
     },
 )
 def test_zone(look: Context, verdict: str) -> None:

@@ -75,7 +75,7 @@ def test_estimates_for_a_known_model(found: dict[str, str], expected: dict[str, 
         ),
         "a document that is not a config.json": (
             {"modelConfigFrom": {"inline": "[]"}},
-            "modelConfigFrom.inline is JSON, but no object: put the model's whole config.json there",
+            "modelConfigFrom.inline is JSON, but not an object. It must be the model's whole config.json.",
         ),
         "a document that may not be read": (
             {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}},

@@ -49,7 +49,7 @@ def _transfer_config(**changes: Any) -> dict[str, Any]:
             "--max-num-seqs=128 --max-num-batched-tokens=8192 --gpu-memory-utilization=0.85 --kv-cache-dtype=fp8 "
             "--block-size=32 --prefix-caching-hash-algo=sha256_cbor --enforce-eager --quantization fp8",
         ),
-        "what a model leaves out is left to vLLM": (
+        "for fields that are not set, vLLM uses its defaults": (
             {},
             "--served-model-name=llama --port=8000 --tensor-parallel-size=8 --gpu-memory-utilization=0.9 "
             "--kv-cache-dtype=auto --prefix-caching-hash-algo=sha256_cbor",
@@ -76,7 +76,7 @@ def test_a_cpu_tier_adds_the_connector_as_one_argument_of_json() -> None:
     ]
 
 
-def test_the_connector_of_lmcache_stands_in_the_same_place() -> None:
+def test_the_connector_of_lmcache_replaces_that_of_vllm() -> None:
     config = _transfer_config(models=[model(engine={"backend": "LMCache", "lmcache": {"version": "0.5.6"}})])
     assert config == {
         "kv_connector": "LMCacheMPConnector",
@@ -90,14 +90,14 @@ def test_the_connector_of_lmcache_stands_in_the_same_place() -> None:
     st.text(min_size=1, max_size=60).filter(lambda text: not text.startswith("-")),
     st.text(min_size=1, max_size=60),
 )
-def test_text_of_the_user_is_always_one_argument_of_its_own(name: str, revision: str) -> None:
+def test_text_of_the_user_is_always_one_separate_argument(name: str, revision: str) -> None:
     line = _line(pool(models=[model(model=name, revision=revision)]))
     assert line[:3] == ["vllm", "serve", name]
     assert f"--revision={revision}" in line
     assert len(line) == len(_line(pool())) + 1
 
 
-def test_quotes_dollars_braces_and_newlines_pass_untouched() -> None:
+def test_quotes_dollars_braces_and_newlines_are_not_changed() -> None:
     line = _line(pool(models=[model(model=ODD_TEXT, extraArgs=["--x", ODD_TEXT, "--y=-- -z"])]))
     assert line[2] == ODD_TEXT
     assert line[-3:] == ["--x", ODD_TEXT, "--y=-- -z"]
@@ -111,7 +111,7 @@ def test_users_may_not_set_what_kvtier_renders(version: str) -> None:
     assert set(rendered) <= set(MANAGED_FLAGS)
 
 
-def test_a_flag_or_key_that_a_version_renames_is_a_line_of_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flag_or_key_that_a_version_renames_needs_only_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     row = ENGINES.versions["0.33"]
     flags = {**row.flags, "maxModelLen": ("--max-context", "--max-model-len")}
     keys = row.connector_keys.model_copy(update={"cpu_bytes": "host_bytes"})

@@ -1,4 +1,4 @@
-"""What of a model an engine would not start with, or would get wrong."""
+"""Settings with which an engine does not start or gives wrong results."""
 
 from typing import Any
 
@@ -24,56 +24,55 @@ def _with(*arguments: str, **changes: Any) -> str | None:
     "arguments, seen",
     {
         "pipeline stages": (["--pipeline-parallel-size=2"], "--pipeline-parallel-size 2"),
-        "pipeline stages, in short": (["-pp", "2"], "-pp 2"),
-        "pipeline stages, underscored": (["--pipeline_parallel_size", "2"], "--pipeline-parallel-size 2"),
-        "pipeline stages, cut short": (["--pipeline", "4"], "--pipeline 4"),
+        "pipeline stages, short flag": (["-pp", "2"], "-pp 2"),
+        "pipeline stages, with underscores": (["--pipeline_parallel_size", "2"], "--pipeline-parallel-size 2"),
+        "pipeline stages, abbreviated": (["--pipeline", "4"], "--pipeline 4"),
         "replicas inside a Pod": (["-dp=2"], "-dp 2"),
-        "several nodes, attached": (["-n2"], "-n 2"),
-        "among others": (["--enforce-eager", "--nnodes", "2", "--seed=1"], "--nnodes 2"),
-        "no server": (["--headless"], "--headless"),
-        "a socket in place of a port": (["--uds=/tmp/s"], "--uds"),
-        "a server that speaks TLS": (["--ssl-keyfile", "/k", "--ssl-certfile", "/c"], "--ssl-keyfile"),
-        "a cache that connectors do not know": (["--use-replayssm"], "--use-replayssm"),
+        "several nodes, value attached": (["-n2"], "-n 2"),
+        "a flag among others": (["--enforce-eager", "--nnodes", "2", "--seed=1"], "--nnodes 2"),
+        "no HTTP server": (["--headless"], "--headless"),
+        "a socket instead of a port": (["--uds=/tmp/s"], "--uds"),
+        "a server with TLS": (["--ssl-keyfile", "/k", "--ssl-certfile", "/c"], "--ssl-keyfile"),
+        "a cache that connectors do not support": (["--use-replayssm"], "--use-replayssm"),
     },
 )
-def test_a_flag_that_cannot_stay(arguments: list[str], seen: str) -> None:
-    assert (_with(*arguments) or "").startswith(f"{seen} of extraArgs does not go together with ")
+def test_a_flag_that_conflicts(arguments: list[str], seen: str) -> None:
+    assert (_with(*arguments) or "").startswith(f"{seen} in extraArgs conflicts with ")
 
 
 @table(
     "arguments",
     {
         "one pipeline stage": ["-pp", "1"],
-        "a number that is none": ["-pp", "two"],
+        "a value that is not a number": ["-pp", "two"],
         "a flag without its value": ["--pipeline-parallel-size"],
-        "GPUs that share the tokens of a sequence": ["-dcp", "2"],
-        "a value that looks like a flag's name": ["--reasoning-parser", "headless"],
-        "the opposite": ["--no-use-replayssm"],
+        "decode context parallelism": ["-dcp", "2"],
+        "a value that looks like a flag": ["--reasoning-parser", "headless"],
+        "the opposite flag": ["--no-use-replayssm"],
     },
 )
-def test_a_flag_that_can(arguments: list[str]) -> None:
+def test_a_flag_without_conflict(arguments: list[str]) -> None:
     assert _with(*arguments) is None
 
 
-def test_what_only_a_tier_forbids_is_allowed_without() -> None:
+def test_a_conflict_with_the_cpu_tier_needs_a_cpu_tier() -> None:
     assert _conflict(tiered=False, extraArgs=["--use-replayssm"], env=EXPANDABLE) is None
     assert _conflict(tiered=False, extraArgs=["-pp=2"]) is not None
 
 
-def test_memory_that_moves_is_refused_beside_a_tier() -> None:
-    told = _conflict(env=EXPANDABLE) or ""
-    assert told.startswith(
-        "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,expandable_segments:True of env does not go"
+def test_expandable_segments_conflict_with_the_cpu_tier() -> None:
+    found = _conflict(env=EXPANDABLE) or ""
+    assert found.startswith(
+        "PYTORCH_CUDA_ALLOC_CONF=max_split_size_mb:64,expandable_segments:True in env conflicts with tiers.cpu"
     )
-    assert "tiers.cpu" in told
 
 
 @pytest.mark.parametrize("flag", ["--enable-cumem-allocator", "--enable_sleep_mode", "--enable-cumem"])
-def test_it_is_not_where_the_cache_is_kept_apart(flag: str) -> None:
+def test_expandable_segments_are_allowed_with_a_separate_allocator_for_the_cache(flag: str) -> None:
     assert _with(flag, env=EXPANDABLE) is None
 
 
-def test_other_settings_of_the_allocator_are_the_user_s() -> None:
+def test_other_settings_of_the_allocator_are_allowed() -> None:
     assert _conflict(env=[{"name": "PYTORCH_CUDA_ALLOC_CONF", "value": "expandable_segments:False"}]) is None
 
 
@@ -86,31 +85,31 @@ def test_other_settings_of_the_allocator_are_the_user_s() -> None:
             8192,
             False,
         ),
-        "cut short": (["--no-enable-chunked"], 2048, 8192, False),
+        "an abbreviated flag": (["--no-enable-chunked"], 2048, 8192, False),
         "a step that is long enough": (["--no-enable-chunked-prefill"], 8192, 8192, True),
-        "a prompt that may be cut": ([], 2048, 8192, True),
+        "chunked prefill": ([], 2048, 8192, True),
         "the last switch counts": (
             ["--no-enable-chunked-prefill", "--enable-chunked-prefill"],
             2048,
             8192,
             True,
         ),
-        "a step that vLLM chooses itself": (["--no-enable-chunked-prefill"], None, 8192, True),
-        "a length that the model decides": (["--no-enable-chunked-prefill"], 2048, None, True),
+        "a step of vLLM's default size": (["--no-enable-chunked-prefill"], None, 8192, True),
+        "a length from the model": (["--no-enable-chunked-prefill"], 2048, None, True),
     },
 )
 def test_whole_prompts_fit_into_a_step(
     arguments: list[str], batched: int | None, longest: int | None, fits: bool
 ) -> None:
-    told = _with(*arguments, maxNumBatchedTokens=batched, maxModelLen=longest)
-    assert (told is None) is fits
-    assert fits or "maxNumBatchedTokens 2048 and maxModelLen 8192" in str(told)
+    found = _with(*arguments, maxNumBatchedTokens=batched, maxModelLen=longest)
+    assert (found is None) is fits
+    assert fits or "maxNumBatchedTokens 2048 and maxModelLen 8192" in str(found)
 
 
-def test_what_decides_the_directory_has_to_be_seen() -> None:
+def test_a_variable_that_decides_the_directory_must_have_a_value() -> None:
     layout = {"name": "VLLM_KV_CACHE_LAYOUT"}
     hidden = {"valueFrom": {"configMapKeyRef": {"name": "settings", "key": "layout"}}}
-    assert "VLLM_KV_CACHE_LAYOUT of env changes the bytes" in (_conflict(env=[layout | hidden]) or "")
+    assert "VLLM_KV_CACHE_LAYOUT in env changes the bytes" in (_conflict(env=[layout | hidden]) or "")
     assert _conflict(env=[layout | {"value": "HND"}]) is None
 
 
@@ -122,16 +121,16 @@ LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
     {
         "a name of Hugging Face": ("meta-llama/Llama-3.1-8B-Instruct", {}, None),
         "the longest for vLLM": ("m" * 239, {}, None),
-        "one byte too many for vLLM": ("m" * 240, {}, "takes 240 bytes there where 239 fit"),
-        "bytes count, not letters": ("ä" * 120, {}, "takes 240 bytes"),
+        "one byte too many for vLLM": ("m" * 240, {}, "takes 240 bytes, but at most 239 fit"),
+        "bytes are counted, not letters": ("ä" * 120, {}, "takes 240 bytes"),
         "the longest for LMCache": ("m" * 168, LMCACHE, None),
-        "one byte too many for LMCache": ("m" * 169, LMCACHE, "takes 169 bytes there where 168 fit"),
+        "one byte too many for LMCache": ("m" * 169, LMCACHE, "takes 169 bytes, but at most 168 fit"),
         "LMCache writes a slash as five bytes": ("/".join(["m" * 80] * 3), LMCACHE, "takes 250 bytes"),
-        "an @, which vLLM takes": ("a@b", {}, None),
-        "an @, which ends a part of LMCache's keys": ("a@b", LMCACHE, "does not take a model with @"),
+        "an @ with vLLM": ("a@b", {}, None),
+        "an @ with LMCache, which uses it as a separator": ("a@b", LMCACHE, "does not support @ in the name"),
     },
 )
-def test_a_model_s_text_in_the_names_of_its_files(
+def test_a_model_name_in_the_names_of_its_files(
     name: str, engine: dict[str, Any], words: str | None
 ) -> None:
     fault = file_name_fault(ServedModel.model_validate(model(model=name, engine=engine)))
@@ -140,22 +139,22 @@ def test_a_model_s_text_in_the_names_of_its_files(
 
 
 @table(
-    "vllm, groups, says",
+    "vllm, groups, fault",
     {
-        "a pair that was seen to work": ("0.32", 1, None),
-        "a model of which nothing is known": ("0.32", None, None),
+        "a supported pair": ("0.32", 1, None),
+        "an unknown model": ("0.32", None, None),
         "a model that mixes kinds of attention": (
             "0.32",
             2,
-            "LMCache cannot cache a model with 2 groups of layers: use engine.backend Native",
+            "LMCache cannot cache a model with 2 groups of layers. Use engine.backend Native.",
         ),
-        "a pair that was not tried, with those that were": (
+        "an untested pair": (
             "0.21",
             1,
-            "vLLM 0.21 with LMCache 0.5.6 was not seen to give right tokens: supported are vLLM 0.32 with LMCache "
-            "0.5.6, vLLM 0.33 with LMCache 0.5.6",
+            "vLLM 0.21 with LMCache 0.5.6 is not tested. kvtier supports vLLM 0.32 with LMCache 0.5.6, vLLM 0.33 with "
+            "LMCache 0.5.6.",
         ),
     },
 )
-def test_lmcache_with(vllm: str, groups: int | None, says: str | None) -> None:
-    assert lmcache_fault(vllm, "0.5.6", groups) == says
+def test_lmcache_with(vllm: str, groups: int | None, fault: str | None) -> None:
+    assert lmcache_fault(vllm, "0.5.6", groups) == fault

@@ -1,4 +1,4 @@
-"""Cache directories: another one for everything that changes cached bytes, the same one for all else."""
+"""Cache directories: a different one for each change of cached bytes, the same one for all other changes."""
 
 import json
 import re
@@ -97,7 +97,7 @@ def test_a_flag_of_one_letter_counts_with_its_value_attached() -> None:
     assert _with("-qfp8", "--enforce-eager") == _with("-q=fp8") == _with("-q", "fp8")
 
 
-def test_a_flag_without_a_value_does_not_take_the_next_flag_for_one() -> None:
+def test_a_flag_without_a_value_does_not_use_the_next_flag_as_value() -> None:
     switch = "--disable-hybrid-kv-cache-manager"
     assert _with(switch, "--seed=1") == _with(switch, "--seed=2") == _with("--seed=2", switch)
 
@@ -107,7 +107,7 @@ def test_the_order_of_variables_does_not_count() -> None:
     assert _print(env=[one, other]) == _print(env=[other, one])
 
 
-def test_a_value_counts_the_same_behind_an_equals_sign_and_alone() -> None:
+def test_a_value_after_an_equals_sign_and_a_separate_value_are_the_same() -> None:
     assert _with("--dtype", "half") == _with("--dtype=half")
     assert _with("--hf_overrides", "{}") == _with("--hf-overrides={}")
 
@@ -116,7 +116,7 @@ def test_the_order_of_different_flags_does_not_count() -> None:
     assert _with("--dtype=half", "-pp=2") == _with("-pp=2", "--dtype=half")
 
 
-def test_of_a_flag_that_stands_twice_the_order_counts() -> None:
+def test_the_order_of_a_repeated_flag_counts() -> None:
     assert _with("--dtype=half", "--dtype=float") != _with("--dtype=float", "--dtype=half")
 
 
@@ -134,7 +134,7 @@ def test_a_directory_belongs_to_one_pool_and_model() -> None:
     assert directory(of, of.spec.models[0], 32) != one
 
 
-def test_the_version_of_lmcache_is_part_of_its_files() -> None:
+def test_the_version_of_lmcache_changes_the_directory() -> None:
     of = ServedModel.model_validate(model(**CHANGES["LMCache"]))
     assert of.engine.lmcache is not None
     later = of.engine.lmcache.model_copy(update={"version": "0.6.0"})
@@ -142,12 +142,12 @@ def test_the_version_of_lmcache_is_part_of_its_files() -> None:
     assert fingerprint(of.model_copy(update={"engine": engine}), BLOCKS) != fingerprint(of, BLOCKS)
 
 
-def test_what_the_server_gets_is_no_part_of_its_files() -> None:
+def test_resources_of_the_lmcache_server_do_not_change_the_directory() -> None:
     lmcache = {"version": "0.5.6", "cpu": 16, "memory": "64Gi"}
     assert _print(engine={"backend": "LMCache", "lmcache": lmcache}) == _print(**CHANGES["LMCache"])
 
 
-def test_the_descriptor_names_every_input_and_whose_directory_it_is() -> None:
+def test_the_descriptor_contains_the_pool_and_every_input() -> None:
     layout = [{"name": "VLLM_KV_CACHE_LAYOUT", "value": "HND"}]
     changes = {"model": "münchen/😀", "revision": "main", "kvCacheDtype": "fp8"}
     of = pool(models=[model(**changes, extraArgs=["-dcp", "2"], env=layout)])
@@ -171,7 +171,7 @@ def test_the_descriptor_names_every_input_and_whose_directory_it_is() -> None:
     assert "münchen/😀" in written
 
 
-def test_equal_identities_are_equal_fingerprints_and_the_other_way_round() -> None:
+def test_fingerprints_are_equal_if_and_only_if_identities_are() -> None:
     same: list[dict[str, Any]] = [{}, {"replicas": 5}, {"extraArgs": ["--dtype", "bfloat16"]}]
     models = [ServedModel.model_validate(model(**change)) for change in (*same, *CHANGES.values())]
     found = [json.loads(descriptor(pool(), served, blocks)) for served, blocks in product(models, (16, 32))]

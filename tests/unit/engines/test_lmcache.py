@@ -1,4 +1,4 @@
-"""The cache server beside an engine, and the engine's connector."""
+"""The cache server of LMCache, and the connector of the engine."""
 
 import json
 from typing import Any
@@ -35,8 +35,8 @@ def test_the_command_line_is_a_list_of_arguments() -> None:
 @table(
     "block_size, blocks, tokens",
     {
-        "blocks of the usual size": (None, 16, 256),
-        "blocks of a size of their own": (64, 16, 1024),
+        "blocks of the default size": (None, 16, 256),
+        "blocks of another size": (64, 16, 1024),
         "more blocks": (None, 64, 1024),
     },
 )
@@ -51,10 +51,10 @@ def test_a_chunk_is_whole_blocks(block_size: int | None, blocks: int, tokens: in
         "without lower tiers": ({}, False, []),
         "with Local SSD": (SSD, False, ["/kv/ssd"]),
         "with Lustre": ({}, True, ["/kv/lustre"]),
-        "Local SSD is looked at before Lustre": (SSD, True, ["/kv/ssd", "/kv/lustre"]),
+        "Local SSD comes before Lustre": (SSD, True, ["/kv/ssd", "/kv/lustre"]),
     },
 )
-def test_lower_tiers_are_directories_of_the_models_own(
+def test_lower_tiers_are_directories_of_the_model(
     tiers: dict[str, Any], with_lustre: bool, roots: list[str]
 ) -> None:
     of = pool(tiers=tiers, models=[model(engine=ENGINE)])
@@ -64,24 +64,24 @@ def test_lower_tiers_are_directories_of_the_models_own(
     assert {(adapter["type"], adapter["num_workers"]) for adapter in adapters} <= {("fs_native", 6)}
 
 
-def test_a_capacity_always_comes_with_the_eviction_that_keeps_it() -> None:
+def test_a_capacity_is_set_only_together_with_eviction() -> None:
     ssd, lustre = _adapters(_line())
     assert ssd["max_capacity_gb"] == 1000
     assert ssd["eviction"] == {"eviction_policy": "LRU", "trigger_watermark": 0.8, "eviction_ratio": 0.1}
-    assert not {"max_capacity_gb", "eviction"} & set(lustre), "no server can keep what several share"
+    assert not {"max_capacity_gb", "eviction"} & set(lustre), "no server can limit a directory that several share"
 
 
-def test_pods_that_share_a_directory_have_temporary_files_of_their_own() -> None:
+def test_pods_that_share_a_directory_have_separate_temporary_files() -> None:
     ssd, lustre = _adapters(_line())
     assert lustre["relative_tmp_dir"] == "tmp-$(POD_NAME)"
     assert "relative_tmp_dir" not in ssd
 
 
-def test_only_the_adapter_of_lustre_is_for_kubernetes_to_expand() -> None:
+def test_kubernetes_expands_only_the_adapter_of_lustre() -> None:
     assert [one for one in _line() if expandable(one)] == [one for one in _line() if "/kv/lustre" in one]
 
 
-def test_engine_and_server_agree_on_how_blocks_move_and_where() -> None:
+def test_engine_and_server_use_the_same_port_and_transfer_mode() -> None:
     config = connector_config("0.5.6")
     assert config == {
         "lmcache.mp.host": "tcp://127.0.0.1",

@@ -1,4 +1,4 @@
-"""What vLLM's own tiering gets to know."""
+"""The configuration of vLLM's own tiering."""
 
 from typing import Any
 
@@ -45,14 +45,14 @@ IN_BUCKET = _in_bucket(bucket="blocks", endpoint_override="storage.googleapis.co
     {
         "a CPU tier alone needs no tiering": ({}, False, None),
         "Local SSD is a file tier": (SSD, False, [ON_SSD]),
-        "Lustre is one once it is mounted": ({}, True, [ON_LUSTRE]),
-        "Local SSD is looked at before Lustre": (SSD, True, [ON_SSD, ON_LUSTRE]),
-        "a bucket is looked at last": (
+        "mounted Lustre is a file tier": ({}, True, [ON_LUSTRE]),
+        "Local SSD comes before Lustre": (SSD, True, [ON_SSD, ON_LUSTRE]),
+        "a bucket comes last": (
             {**SSD, "objectStorage": {"bucket": "blocks"}},
             True,
             [ON_SSD, ON_LUSTRE, IN_BUCKET],
         ),
-        "a bucket elsewhere": (
+        "a bucket at another endpoint": (
             {
                 "objectStorage": {
                     "bucket": "blocks",
@@ -64,7 +64,7 @@ IN_BUCKET = _in_bucket(bucket="blocks", endpoint_override="storage.googleapis.co
             False,
             [_in_bucket(bucket="blocks", endpoint_override="minio:9000", scheme="http", region="us-east-1")],
         ),
-        "a bucket whose keys are in a Secret, of which arguments tell nothing": (
+        "arguments do not contain credentials from a Secret": (
             {"objectStorage": {"bucket": "blocks", "credentialsSecretRef": {"name": "hmac"}}},
             False,
             [IN_BUCKET],

@@ -11,12 +11,12 @@ from unit.tables import table
 
 LARGE = {"model": "meta-llama/Llama-3.3-70B-Instruct", "maxNumSeqs": 128}
 FP8 = (
-    "kvCacheDtype fp8 takes 20480 bytes per token and GPU where auto takes 40960, so 256 sequences fit where 128 of "
-    "auto do"
+    "Per token and GPU, kvCacheDtype fp8 takes 20480 bytes and auto takes 40960. 256 sequences with fp8 fit in the "
+    "memory of 128 with auto."
 )
 INT4 = (
-    "kvCacheDtype int4_per_token_head takes 10880 bytes per token and GPU where auto takes 40960, so 481 sequences "
-    "fit where 128 of auto do"
+    "Per token and GPU, kvCacheDtype int4_per_token_head takes 10880 bytes and auto takes 40960. 481 sequences with "
+    "int4_per_token_head fit in the memory of 128 with auto."
 )
 H100, A100 = "nvidia-h100-80gb", "nvidia-tesla-a100"
 
@@ -24,22 +24,21 @@ H100, A100 = "nvidia-h100-80gb", "nvidia-tesla-a100"
 @table(
     "changes, accelerator, text",
     {
-        "what fp8 would allow, and that it has a price": (LARGE, H100, f"{FP8}; fp8 costs some accuracy"),
+        "what fp8 would allow, and that it has a price": (LARGE, H100, f"{FP8} fp8 costs some accuracy."),
         "what fp8 allows": (
             LARGE | {"kvCacheDtype": "fp8"},
             H100,
-            f"{FP8}: if maxNumSeqs 128 is what auto held, it may rise to 256",
+            f"{FP8} If maxNumSeqs 128 fits with auto, it may rise to 256.",
         ),
         "what 4 bits allow, with their scales": (
             LARGE | {"kvCacheDtype": "int4_per_token_head"},
             H100,
-            f"{INT4}: if maxNumSeqs 128 is what auto held, it may rise to 481",
+            f"{INT4} If maxNumSeqs 128 fits with auto, it may rise to 481.",
         ),
         "what becomes of the tokens of a step": (
             LARGE | {"maxNumBatchedTokens": 128},
             H100,
-            f"{FP8}; maxNumBatchedTokens must rise from 128 to 256, at least one for each sequence; fp8 costs some "
-            "accuracy",
+            f"{FP8} maxNumBatchedTokens must rise from 128 to 256, at least one per sequence. fp8 costs some accuracy.",
         ),
         "nothing without a number to begin with": (LARGE | {"maxNumSeqs": None}, H100, None),
         "nothing of a type that its GPUs do not take": (LARGE, A100, None),

@@ -227,13 +227,13 @@ def test_replicas_wanted_and_ready_with(of: KVCachePool, live: list[Any], counts
                 16,
                 "chunks of 256 tokens in files of 16Mi",
                 65536,
-                "kvCacheDtype fp8 takes 8192 bytes per token and GPU where auto takes 16384, so 16 sequences fit "
-                "where 8 of auto do: if maxNumSeqs 8 is what auto held, it may rise to 16",
+                "Per token and GPU, kvCacheDtype fp8 takes 8192 bytes and auto takes 16384. 16 sequences with fp8 fit "
+                "in the memory of 8 with auto. If maxNumSeqs 8 fits with auto, it may rise to 16.",
             ),
         ),
         "nothing in bytes of a model that is not known": (
             pool(models=[model(model="a/b", maxNumSeqs=8)]),
-            (16, "chunks of 16 blocks, of a model whose size in the cache kvtier does not know", None, None),
+            (16, "chunks of 16 blocks; their size is unknown for this model", None, None),
         ),
     },
 )

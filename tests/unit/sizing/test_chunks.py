@@ -17,43 +17,43 @@ MIB = 1 << 20
 @table(
     "geometry, shared, found",
     {
-        "a large model keeps the usual number": (
+        "a large model has the default number of blocks": (
             known("meta-llama/Llama-3.3-70B-Instruct", gpus=8),
             True,
             Chunk(16, 80 * MIB, 256),
         ),
-        "and so does one whose files are just large enough": (
+        "so does a model whose files are just large enough": (
             known("meta-llama/Llama-3.1-8B-Instruct", dtype="fp8"),
             True,
             Chunk(16, 16 * MIB, 256),
         ),
-        "files that are too small for a shared tier get more": (
+        "files that are too small for a shared tier get more blocks": (
             known("openai/gpt-oss-20b"),
             True,
             Chunk(64, 24 * MIB, 1024),
         ),
-        "but not for a tier of one's own": (known("openai/gpt-oss-20b"), False, Chunk(16, 6 * MIB, 256)),
+        "but not without a shared tier": (known("openai/gpt-oss-20b"), False, Chunk(16, 6 * MIB, 256)),
         "a latent in 8 bits": (known("deepseek-ai/DeepSeek-V3", "fp8", 8), True, Chunk(32, 17989632, 512)),
-        "blocks that states made long are not put together": (
+        "long blocks of models with states are not combined": (
             known("Qwen/Qwen3.5-35B-A3B"),
             True,
             Chunk(1, 22282240, 1088),
         ),
-        "not even where one is longer than a chunk should be": (
+        "a single block may exceed the limit of tokens": (
             known("nvidia/NVIDIA-Nemotron-3-Nano-30B-A3B-BF16"),
             True,
             Chunk(1, 12877824, 2096),
         ),
-        "nothing is known of a model": (None, True, Chunk(16)),
+        "an unknown model": (None, True, Chunk(16)),
     },
 )
-def test_a_chunkknown(geometry: Geometry | None, shared: bool, found: Chunk) -> None:
+def test_a_chunk(geometry: Geometry | None, shared: bool, found: Chunk) -> None:
     assert cut(geometry, suited(geometry, usual=16, shared=shared)) == found
 
 
 @pytest.mark.parametrize("model", data("models")["models"])
 @pytest.mark.parametrize("gpus", [1, 8])
-def test_files_on_a_shared_tier_are_large_or_stand_for_as_many_tokens_as_they_may(
+def test_files_on_a_shared_tier_are_large_or_have_the_most_tokens(
     model: str, gpus: int
 ) -> None:
     layers = cached(config(model), "auto", gpus)
@@ -65,7 +65,7 @@ def test_files_on_a_shared_tier_are_large_or_stand_for_as_many_tokens_as_they_ma
 @given(
     tokens=st.integers(1, 4096), size=st.integers(1, 1 << 24), copies=st.integers(1, 16), shared=st.booleans()
 )
-def test_it_always_comes_to_an_end(tokens: int, size: int, copies: int, shared: bool) -> None:
+def test_the_search_always_ends(tokens: int, size: int, copies: int, shared: bool) -> None:
     of = Geometry((Group("Full", 1, tokens),), size, copies)
     found = cut(of, suited(of, usual=16, shared=shared))
     assert found.blocks >= 1
@@ -76,23 +76,23 @@ def test_it_always_comes_to_an_end(tokens: int, size: int, copies: int, shared: 
 @table(
     "found, shared, text",
     {
-        "what it stands for": (Chunk(16, 32 * MIB, 256), True, "chunks of 256 tokens in files of 32Mi"),
-        "that files are small": (
+        "tokens and bytes": (Chunk(16, 32 * MIB, 256), True, "chunks of 256 tokens in files of 32Mi"),
+        "small files on a shared tier": (
             Chunk(16, 6 * MIB, 2048),
             True,
-            "chunks of 2048 tokens in files of 6Mi, less than the 16Mi that a shared tier likes",
+            "chunks of 2048 tokens in files of 6Mi; at least 16Mi is recommended on a shared tier",
         ),
-        "nothing of that where nobody shares them": (
+        "small files without a shared tier": (
             Chunk(16, 6 * MIB, 256),
             False,
             "chunks of 256 tokens in files of 6Mi",
         ),
-        "that nothing is known": (
+        "an unknown model": (
             Chunk(16),
             True,
-            "chunks of 16 blocks, of a model whose size in the cache kvtier does not know",
+            "chunks of 16 blocks; their size is unknown for this model",
         ),
     },
 )
-def test_it_says(found: Chunk, shared: bool, text: str) -> None:
+def test_the_description(found: Chunk, shared: bool, text: str) -> None:
     assert described(found, shared) == text

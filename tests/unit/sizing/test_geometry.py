@@ -1,4 +1,4 @@
-"""How a cache is cut into blocks: against the numbers of vLLM's own classes, and as arithmetic."""
+"""How a cache is divided into blocks: compared with vLLM's own classes, and by arithmetic."""
 
 from collections import Counter
 from fractions import Fraction
@@ -19,7 +19,7 @@ LETTERS = {"W": "sliding_attention", "F": "full_attention"}
 
 
 def config_named(name: str) -> Config:
-    """The config.json of a row of the table, or of one that only vLLM was asked about."""
+    """The config.json of a model of the table, or of the expected values of vLLM."""
     inline = VLLM["configs"].get(name)
     if inline is None:
         return config(name)
@@ -54,7 +54,7 @@ def test_it_is_what_vllm_computes(case: dict[str, Any]) -> None:
         ("XiaomiMiMo/MiMo-V2-Flash", "auto", 4, 8192, 519966720),
     ],
 )
-def test_a_sequence_holds_what_vllm_admits_it_with(
+def test_a_sequence_takes_the_memory_that_vllm_computes(
     model: str, dtype: str, gpus: int, tokens: int, size: int
 ) -> None:
     """_max_memory_usage_bytes_from_groups with 16384 tokens in flight."""
@@ -71,19 +71,19 @@ def test_a_sequence_holds_what_vllm_admits_it_with(
         ("deepseek-ai/DeepSeek-V3", "auto", 70_272),
     ],
 )
-def test_bytes_per_token_of_models_that_people_know(model: str, dtype: str, size: int) -> None:
+def test_bytes_per_token_of_well_known_models(model: str, dtype: str, size: int) -> None:
     found = known(model, dtype, gpus=1)
     assert found.hbm_token_bytes() == found.tier_token_bytes() == size
 
 
-def test_heads_that_are_repeated_are_kept_once_for_every_gpu() -> None:
+def test_repeated_heads_are_kept_once_for_every_gpu() -> None:
     eight, sixteen = (known("meta-llama/Meta-Llama-3.1-8B", "auto", gpus) for gpus in (8, 16))
     assert sixteen.block_bytes == eight.block_bytes
     assert sixteen.tier_token_bytes() == 2 * eight.tier_token_bytes()
     assert sixteen.of_one_gpu().tier_token_bytes() * 16 == sixteen.tier_token_bytes()
 
 
-def test_a_latent_is_kept_once_however_many_gpus_there_are() -> None:
+def test_a_latent_is_kept_once_for_any_number_of_gpus() -> None:
     assert known("deepseek-ai/DeepSeek-V3", "auto", 8) == known("deepseek-ai/DeepSeek-V3", "auto", 1)
 
 
@@ -99,14 +99,14 @@ def test_a_chunk_is_padded_to_pages() -> None:
     assert Geometry((Group("Full", 1, 16),), block_bytes=1000, copies=1).chunk_bytes(4) == 4096
 
 
-def test_groups_get_as_many_layers_as_the_commonest_kind_where_that_wastes_little() -> None:
+def test_groups_have_as_many_layers_as_the_most_frequent_kind_if_that_wastes_little() -> None:
     """gpt-oss with a draft model: 12 and 13 layers are one group each, not one and two."""
     found = geometry(Cached((Layers("Window", 12, 64, 128), Layers("Full", 13, 64))), gpus=1)
     assert [(group.kind, group.layers) for group in found.groups] == [("Window", 12), ("Full", 13)]
     assert found.block_bytes == 13 * 64 * 16
 
 
-def test_layers_whose_page_does_not_come_out_even_are_padded() -> None:
+def test_layers_that_do_not_fill_a_page_exactly_are_padded() -> None:
     found = geometry(Cached((Layers("Full", 4, 100), Layers("Window", 4, 64, 128))), gpus=1)
     assert [group.tokens for group in found.groups] == [16, 16]
     assert found.block_bytes == 4 * 100 * 16
@@ -129,7 +129,7 @@ def test_no_layer_is_lost_and_no_group_is_larger_than_a_block(
 
 
 @given(size=st.integers(0, 10**15), blocks=st.integers(1, 512))
-def test_a_tier_never_promises_more_than_it_holds(size: int, blocks: int) -> None:
+def test_a_tier_never_reports_more_tokens_than_it_holds(size: int, blocks: int) -> None:
     found = known("openai/gpt-oss-120b", "auto", 2)
     assert found.tier_tokens(size) * found.tier_token_bytes() <= size
     per_chunk = Fraction(found.chunk_bytes(blocks) * len(found.groups), found.chunk_tokens(blocks))

@@ -1,4 +1,4 @@
-"""What Managed Lustre delivers."""
+"""Expected performance of Managed Lustre."""
 
 from hypothesis import given
 from hypothesis import strategies as st
@@ -28,9 +28,9 @@ def test_throughput(tier: int | str, gib: int, megabytes: int) -> None:
     "tier, gib, expected",
     {
         "they grow with every TiB": (1000, 10_240, (58_000, 56_000)),
-        "less where a TiB is slower": (125, 102_400, (72_500, 70_000)),
-        "of a size that is no whole TiB": (1000, 9_000, (50_976, 49_218)),
-        "none are published of the Dynamic tier": ("Dynamic", 472_000, None),
+        "less in a slower tier": (125, 102_400, (72_500, 70_000)),
+        "a size that is not a whole TiB": (1000, 9_000, (50_976, 49_218)),
+        "none are published for the Dynamic tier": ("Dynamic", 472_000, None),
     },
 )
 def test_iops(tier: int | str, gib: int, expected: tuple[int, int] | None) -> None:
@@ -57,8 +57,8 @@ def test_metadata_rates(gib: int, expected: MetadataRates | None) -> None:
         "a thousand": (1_000, "1.0 GB/s"),
         "the smallest instance": (8_789, "8.8 GB/s"),
         "hundreds": (281_250, "281.2 GB/s"),
-        "just not too much": (999_949, "999.9 GB/s"),
-        "what would read as a thousand": (999_950, "1.0 TB/s"),
+        "just below the next unit": (999_949, "999.9 GB/s"),
+        "a value that would be rounded to a thousand": (999_950, "1.0 TB/s"),
         "a lot": (9_773_437, "9.8 TB/s"),
         "nothing": (0, "0 MB/s"),
     },

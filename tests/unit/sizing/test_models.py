@@ -1,4 +1,4 @@
-"""Which model a pool serves, as far as kvtier knows it, and how its cache is cut."""
+"""What kvtier knows about a model of a pool, and how its cache is divided into blocks."""
 
 import json
 from typing import Any
@@ -23,7 +23,7 @@ FLAGS = ENGINES.versions["0.33"].geometry_flags
 
 def _of(**changes: Any) -> Geometry | None:
     served = ServedModel.model_validate(model(**changes))
-    return served_geometry(served, FLAGS, known_config(served, model_document(served, ConfigMaps())))
+    return served_geometry(served, FLAGS, known_config(served, model_document(served, ConfigMaps(), "team-a")))
 
 
 def test_a_known_model_on_its_gpus() -> None:
@@ -38,26 +38,26 @@ def test_a_known_model_on_its_gpus() -> None:
     {
         "a model that is not in the table": {"model": "someone/their-own"},
         "a revision, which may be another model": {"revision": "v2"},
-        "layers of a draft model": {"extraArgs": ["--speculative-config", "{}"]},
-        "stages": {"extraArgs": ["-pp", "2"]},
+        "a draft model": {"extraArgs": ["--speculative-config", "{}"]},
+        "pipeline stages": {"extraArgs": ["-pp", "2"]},
         "other model settings, key by key": {"extraArgs": ["--hf-overrides.num_hidden_layers=1"]},
-        "a document that says nothing, even of a model that is in the table": {
+        "an empty document, also for a model of the table": {
             "modelConfigFrom": {"inline": "{}"}
         },
-        "a document that is none": {"modelConfigFrom": {"inline": "{,"}},
-        "a document that is out of reach": {"modelConfigFrom": {"configMapKeyRef": {"name": "m"}}},
+        "a document that is not JSON": {"modelConfigFrom": {"inline": "{,"}},
+        "a document that was not read": {"modelConfigFrom": {"configMapKeyRef": {"name": "m"}}},
     },
 )
-def test_it_is_not_told_for(changes: dict[str, Any]) -> None:
+def test_the_geometry_is_unknown_for(changes: dict[str, Any]) -> None:
     assert _of(**changes) is None
 
 
 @pytest.mark.parametrize("flag", FLAGS)
-def test_no_flag_that_changes_it_is_overlooked(flag: str) -> None:
+def test_the_geometry_is_unknown_with_a_flag_that_changes_it(flag: str) -> None:
     assert _of(extraArgs=[flag, "1"]) is None
 
 
-def test_the_branch_that_the_table_was_read_from_is_known() -> None:
+def test_the_branch_of_the_table_is_known() -> None:
     assert _of(revision="main") == _of()
 
 
@@ -65,14 +65,14 @@ def test_other_arguments_change_nothing() -> None:
     assert _of(extraArgs=["--enforce-eager", "--swap-space=4"]) == _of()
 
 
-def test_a_config_at_hand_goes_before_the_table() -> None:
+def test_a_config_json_of_the_pool_has_priority_over_the_table() -> None:
     document = json.dumps(config("Qwen/Qwen3-32B"))
     found = _of(model="someone/their-own", revision="main", modelConfigFrom={"inline": document})
     assert found is not None
     assert found.tier_token_bytes() == 262_144
 
 
-def test_blocks_of_the_user_s_size() -> None:
+def test_blocks_of_a_given_size() -> None:
     small, large = _of(blockSize=16), _of(blockSize=64)
     assert small == _of()
     assert small is not None
@@ -83,15 +83,15 @@ def test_blocks_of_the_user_s_size() -> None:
 
 
 REFERENCE = {"configMapKeyRef": {"name": "models", "key": "mine.json"}}
-WHOLE = "put the model's whole config.json there"
-MINE = "key mine.json of ConfigMap models"
+WHOLE = "It must be the model's whole config.json."
+MINE = "ConfigMap models, key mine.json,"
 TOO_LONG = "too deep, or a number too long"
 MIB = 1 << 20
 
 
 def _document(source: dict[str, Any] | None, found: ConfigMaps | None = None) -> Document:
     served = ServedModel.model_validate(model(modelConfigFrom=source))
-    return model_document(served, found or ConfigMaps())
+    return model_document(served, found or ConfigMaps(), "team-a")
 
 
 def _from_map(text: str) -> Document:
@@ -101,53 +101,53 @@ def _from_map(text: str) -> Document:
 @table(
     "document, expected",
     {
-        "nothing is given": (_document(None), Document()),
-        "a text": (_document({"inline": '{"a": 1}'}), Document({"a": 1})),
+        "without modelConfigFrom": (_document(None), Document()),
+        "an inline text": (_document({"inline": '{"a": 1}'}), Document({"a": 1})),
         "a ConfigMap": (_from_map('{"a": 1}'), Document({"a": 1})),
-        "a ConfigMap that may not be read": (
+        "a ConfigMap that kvtier may not read": (
             _document(REFERENCE, ConfigMaps({"models": None})),
             Document(unread=True),
         ),
-        "a ConfigMap that nobody has asked for": (_document(REFERENCE), Document(unread=True)),
+        "a ConfigMap that was not read": (_document(REFERENCE), Document(unread=True)),
     },
 )
-def test_what_becomes_of(document: Document, expected: Document) -> None:
+def test_a_document(document: Document, expected: Document) -> None:
     assert document == expected
 
 
 @table(
     "document, fault",
     {
-        "a ConfigMap that is not there": (
+        "a ConfigMap that does not exist": (
             _document(REFERENCE, ConfigMaps({"models": {}})),
-            "there is no ConfigMap models with a key mine.json in the pool's namespace: kubectl create configmap "
-            "models --from-file=mine.json=config.json",
+            "ConfigMap models has no key mine.json. Create it: kubectl -n team-a create configmap models "
+            "--from-file=mine.json=config.json",
         ),
-        "a text that is no JSON": (
+        "a text that is not JSON": (
             _document({"inline": "model_type: llama"}),
-            f"modelConfigFrom.inline is not JSON (Expecting value: line 1 column 1 (char 0)): {WHOLE}",
+            f"modelConfigFrom.inline is not JSON (Expecting value: line 1 column 1 (char 0)). {WHOLE}",
         ),
-        "JSON that is no object": (_from_map("[1]"), f"{MINE} is JSON, but no object: {WHOLE}"),
+        "JSON that is not an object": (_from_map("[1]"), f"{MINE} is JSON, but not an object. {WHOLE}"),
         "an empty key": (
             _from_map(""),
-            f"{MINE} is not JSON (Expecting value: line 1 column 1 (char 0)): {WHOLE}",
+            f"{MINE} is not JSON (Expecting value: line 1 column 1 (char 0)). {WHOLE}",
         ),
-        "JSON that is deeper than any parser goes": (
+        "JSON that is too deep for the parser": (
             _from_map("[" * MIB),
-            f"{MINE} is not JSON ({TOO_LONG}): {WHOLE}",
+            f"{MINE} is not JSON ({TOO_LONG}). {WHOLE}",
         ),
         "a number of a million digits": (
             _from_map('{"a": ' + "9" * MIB + "}"),
-            f"{MINE} is not JSON ({TOO_LONG}): {WHOLE}",
+            f"{MINE} is not JSON ({TOO_LONG}). {WHOLE}",
         ),
     },
 )
-def test_what_is_wrong_with(document: Document, fault: str) -> None:
+def test_a_fault(document: Document, fault: str) -> None:
     assert document == Document(fault=fault)
 
 
 @given(st.text(max_size=200))
-def test_no_text_is_an_exception(text: str) -> None:
+def test_no_text_raises_an_exception(text: str) -> None:
     assert (_from_map(text).config is None) != (_from_map(text).fault is None)
 
 
@@ -161,7 +161,7 @@ _ODD = st.one_of(
 
 
 @given(name=st.sampled_from(sorted(data("models")["models"])), values=st.data(), gpus=st.sampled_from([1, 8]))
-def test_no_document_is_an_exception_or_has_a_size_beyond_all_models(
+def test_no_document_raises_an_exception_or_has_an_unrealistic_size(
     name: str, values: st.DataObject, gpus: int
 ) -> None:
     whole = config(name)
@@ -171,7 +171,7 @@ def test_no_document_is_an_exception_or_has_a_size_beyond_all_models(
     served = ServedModel.model_validate(
         model(modelConfigFrom={"inline": document}, tensorParallelSize=gpus, blockSize=64)
     )
-    found = served_geometry(served, [], known_config(served, model_document(served, ConfigMaps())))
+    found = served_geometry(served, [], known_config(served, model_document(served, ConfigMaps(), "team-a")))
     assert (found is None) == (cached(changed, "auto", gpus) is None)
     if found is not None:
         assert 0 < found.tier_token_bytes() < 1 << 62
