@@ -12,7 +12,8 @@ from kvtier.engines import conflicts
 
 _BUCKET_NOTES = (
     "objectStorage needs the nixl package in the image, else vLLM exits. kvtier cannot check the image.",
-    "After a failed write to objectStorage, vLLM may read a wrong block without an error. See docs/storage.md.",
+    "After a failed write to objectStorage, vLLM may read a wrong block without an error "
+    "(docs/explanation/shared-tier.md).",
 )
 
 

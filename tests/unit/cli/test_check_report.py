@@ -91,7 +91,7 @@ def test_estimates_for_a_known_model(found: dict[str, str], expected: dict[str, 
 def test_the_reason_is_shown_when_the_size_is_unknown(changes: dict[str, Any], why: str) -> None:
     assert _rows(gpu_cache=38 * GIB, **changes) == {
         "one token": f"size unknown: {why}",
-        "one file": "chunks of 16 blocks, of a model whose size in the cache kvtier does not know",
+        "one file": "chunks of 16 blocks; their size is unknown for this model",
     }
 
 
@@ -100,7 +100,7 @@ def test_the_reason_is_shown_when_the_size_is_unknown(changes: dict[str, Any], w
     {
         "limits that can rise": (
             LIMITS,
-            f"{HOLD_40}, so maxNumSeqs may rise from 16 to 40; maxNumBatchedTokens 8192 can stay",
+            f"{HOLD_40}. maxNumSeqs may rise from 16 to 40. maxNumBatchedTokens 8192 can stay.",
         ),
         "limits that are reached": (
             LIMITS | {"maxNumSeqs": 40},
@@ -121,4 +121,7 @@ def test_sequences_that_fit_into_the_memory_of_a_gpu(changes: dict[str, Any], te
 
 
 def test_a_smaller_kv_cache_dtype_allows_more_sequences() -> None:
-    assert "256 sequences fit where 128 of auto do" in _rows(maxNumSeqs=128, **LARGE)["maxNumSeqs"]
+    assert (
+        "256 sequences with fp8 fit in the memory of 128 with auto."
+        in _rows(maxNumSeqs=128, **LARGE)["maxNumSeqs"]
+    )

@@ -27,12 +27,12 @@ def test_every_conflict_is_of_a_flag_or_of_a_variable() -> None:
     assert set(kinds) == {(True, False, True, True), (False, True, True, True)}
 
 
-def test_lmcache_goes_with_versions_that_can_be_chosen() -> None:
+def test_lmcache_is_paired_only_with_known_versions_of_vllm() -> None:
     assert {pair.vllm for pair in LMCACHE.pairs} == set(VERSIONS)
     assert {pair.lmcache for pair in LMCACHE.pairs} == set(LMCACHE.versions)
 
 
-def test_only_types_that_some_version_knows_have_rules() -> None:
+def test_only_types_of_a_known_version_have_rules() -> None:
     known = {dtype for version in ENGINES.versions.values() for dtype in version.kv_cache_dtypes}
     rules = data("kv_dtypes")
     assert {*rules["dtypes"], *rules["gpus"], *rules["otherMakers"], *rules["forLatents"]} <= known

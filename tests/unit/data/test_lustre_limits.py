@@ -1,4 +1,4 @@
-"""Capacities of Managed Lustre, tier by tier, against the published numbers, copied here by hand."""
+"""Capacities of Managed Lustre by tier, compared with the published numbers, which are copied here."""
 
 import pytest
 from hypothesis import given
@@ -20,7 +20,7 @@ PUBLISHED: dict[int | str, tuple[int | None, ...]] = {
 EVERY_TIER = pytest.mark.parametrize("tier", PUBLISHED)
 
 
-def test_the_table_says_what_was_published() -> None:
+def test_the_table_contains_the_published_numbers() -> None:
     assert {tier: tuple(row.model_dump().values()) for tier, row in LUSTRE.tiers.items()} == PUBLISHED
     assert LUSTRE.dynamic_throughput == 25
     assert LUSTRE.metadata.model_dump(by_alias=True) == {
@@ -41,7 +41,7 @@ def test_sizes_are_multiples_of_the_step_between_the_limits(tier: int | str) -> 
 
 
 @pytest.mark.parametrize("tier", [250, 500, 1000])
-def test_above_the_threshold_only_the_larger_step_counts(tier: int) -> None:
+def test_above_the_threshold_only_the_larger_step_is_valid(tier: int) -> None:
     limit = limits(tier)
     first = (limit.threshold // limit.step_above + 1) * limit.step_above
     assert limit.allows(first * GIB)
@@ -52,12 +52,12 @@ def test_above_the_threshold_only_the_larger_step_counts(tier: int) -> None:
 @table(
     "tier, size, nearest",
     {
-        "below the smallest there is only the smallest": (1000, 1 * GIB, [9000]),
-        "above the largest there is only the largest": (1000, 20_000_000 * GIB, [10008000]),
+        "below the smallest, only the smallest is near": (1000, 1 * GIB, [9000]),
+        "above the largest, only the largest is near": (1000, 20_000_000 * GIB, [10008000]),
         "between two sizes both are near": (1000, 10_000 * GIB, [9000, 18000]),
-        "a byte more than a size counts as between": (1000, 9000 * GIB + 1, [9000, 18000]),
+        "one byte more than a size is between two sizes": (1000, 9000 * GIB + 1, [9000, 18000]),
         "just above the threshold, the threshold is near": (1000, 1_530_001 * GIB, [1_530_000, 1_584_000]),
-        "far above it steps are larger": (1000, 1_600_000 * GIB, [1_584_000, 1_656_000]),
+        "far above the threshold, steps are larger": (1000, 1_600_000 * GIB, [1_584_000, 1_656_000]),
         "the last size below the threshold": (1000, 1_529_999 * GIB, [1_521_000, 1_530_000]),
         "another tier has another threshold": (500, 3_060_001 * GIB, [3_060_000, 3_168_000]),
     },
@@ -67,7 +67,7 @@ def test_nearest(tier: int, size: int, nearest: list[int]) -> None:
 
 
 @given(st.sampled_from(tiers()), st.integers(min_value=1, max_value=13_000_000))
-def test_nearest_sizes_are_valid_and_nothing_valid_lies_between(tier: int | str, gib: int) -> None:
+def test_nearest_sizes_are_valid_with_no_valid_size_between(tier: int | str, gib: int) -> None:
     limit = limits(tier)
     near = limit.nearest(gib * GIB)
     assert all(limit.allows(size * GIB) for size in near)
@@ -75,7 +75,7 @@ def test_nearest_sizes_are_valid_and_nothing_valid_lies_between(tier: int | str,
 
 
 def _valid_around(limit: Limits, gib: int) -> list[int]:
-    """The valid sizes next to `gib`, found by walking away from it in steps that every size is made of."""
+    """The valid sizes next to `gib`, found by a search in steps that divide every valid size."""
     down = range(gib - gib % limit.step, limit.min - 1, -limit.step)
     up = range(gib - gib % limit.step + limit.step, limit.max + 1, limit.step)
     below = next((size for size in down if limit.allows(size * GIB)), None)

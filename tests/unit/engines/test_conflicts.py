@@ -25,7 +25,10 @@ def _with(*arguments: str, **changes: Any) -> str | None:
     {
         "pipeline stages": (["--pipeline-parallel-size=2"], "--pipeline-parallel-size 2"),
         "pipeline stages, short flag": (["-pp", "2"], "-pp 2"),
-        "pipeline stages, with underscores": (["--pipeline_parallel_size", "2"], "--pipeline-parallel-size 2"),
+        "pipeline stages, with underscores": (
+            ["--pipeline_parallel_size", "2"],
+            "--pipeline-parallel-size 2",
+        ),
         "pipeline stages, abbreviated": (["--pipeline", "4"], "--pipeline 4"),
         "replicas inside a Pod": (["-dp=2"], "-dp 2"),
         "several nodes, value attached": (["-n2"], "-n 2"),
@@ -130,9 +133,7 @@ LMCACHE = {"backend": "LMCache", "lmcache": {"version": "0.5.6"}}
         "an @ with LMCache, which uses it as a separator": ("a@b", LMCACHE, "does not support @ in the name"),
     },
 )
-def test_a_model_name_in_the_names_of_its_files(
-    name: str, engine: dict[str, Any], words: str | None
-) -> None:
+def test_a_model_name_in_the_names_of_its_files(name: str, engine: dict[str, Any], words: str | None) -> None:
     fault = file_name_fault(ServedModel.model_validate(model(model=name, engine=engine)))
     assert (fault is None) is (words is None)
     assert (words or "") in (fault or "")

@@ -11,9 +11,7 @@ PLAIN = Traits(latent=False, sparse=False, weights="bfloat16", fp8_scales=False)
 LATENT = Traits(latent=True, sparse=False, weights="bfloat16")
 SPARSE = Traits(latent=True, sparse=True)
 NO_KERNEL = "has no kernel for latent attention (MLA) on NVIDIA GPUs. Use fp8."
-LATENT_GPU = (
-    "needs a GPU of compute capability 8.9 or later for latent attention (MLA), but nvidia-tesla-a100 has 8.0."
-)
+LATENT_GPU = "needs a GPU of compute capability 8.9 or later for latent attention (MLA), but nvidia-tesla-a100 has 8.0."
 
 
 @table(
@@ -21,7 +19,8 @@ LATENT_GPU = (
     {
         "8 bits on a GPU that FlashInfer does not support": (
             ("fp8", T4, PLAIN),
-            "needs a GPU of compute capability 8.0 or later, but nvidia-tesla-t4 has 7.5. Use another type, or remove it.",
+            "needs a GPU of compute capability 8.0 or later, but nvidia-tesla-t4 has 7.5. Use another type, or remove "
+            "it.",
         ),
         "8 bits for a latent on an older GPU": (("fp8", A100, LATENT), LATENT_GPU),
         "scales per token on an older GPU": (

@@ -68,7 +68,9 @@ def test_a_capacity_is_set_only_together_with_eviction() -> None:
     ssd, lustre = _adapters(_line())
     assert ssd["max_capacity_gb"] == 1000
     assert ssd["eviction"] == {"eviction_policy": "LRU", "trigger_watermark": 0.8, "eviction_ratio": 0.1}
-    assert not {"max_capacity_gb", "eviction"} & set(lustre), "no server can limit a directory that several share"
+    assert not {"max_capacity_gb", "eviction"} & set(lustre), (
+        "no server can limit a directory that several share"
+    )
 
 
 def test_pods_that_share_a_directory_have_separate_temporary_files() -> None:

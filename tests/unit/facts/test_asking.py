@@ -1,4 +1,4 @@
-"""Requests that many share, and answers that are kept."""
+"""Shared requests and cached answers."""
 
 import asyncio
 
@@ -13,7 +13,7 @@ HOUR = 3600.0
 
 
 class SlowApi:
-    """Takes 10 s for a request, and refuses to answer about `broken`."""
+    """Takes 10 s for a request, and fails for `broken`."""
 
     def __init__(self) -> None:
         self.requests: list[str] = []
@@ -33,7 +33,7 @@ def slow_api() -> tuple[SlowApi, SingleFlight[str]]:
 
 
 @in_virtual_time
-async def test_a_hundred_callers_share_one_request_and_the_next_one_makes_another() -> None:
+async def test_a_hundred_callers_share_one_request_and_a_later_caller_makes_another() -> None:
     api, flight = slow_api()
     await asyncio.gather(*(flight.join("a", None) for _ in range(100)))
     assert (api.requests, api.answers) == (["a"], ["a"])
@@ -42,7 +42,7 @@ async def test_a_hundred_callers_share_one_request_and_the_next_one_makes_anothe
 
 
 @in_virtual_time
-async def test_a_caller_waits_no_longer_than_its_patience_and_the_request_goes_on() -> None:
+async def test_a_caller_waits_at_most_its_patience_and_the_request_continues() -> None:
     api, flight = slow_api()
     for waited in (2, 4):
         await flight.join("a", 2)
@@ -52,7 +52,7 @@ async def test_a_caller_waits_no_longer_than_its_patience_and_the_request_goes_o
 
 
 @in_virtual_time
-async def test_a_request_about_one_thing_does_not_hold_up_another() -> None:
+async def test_a_request_for_one_key_does_not_delay_another() -> None:
     api, flight = slow_api()
     await flight.join("a", 5)
     await flight.join("b", 6)
@@ -60,7 +60,7 @@ async def test_a_request_about_one_thing_does_not_hold_up_another() -> None:
 
 
 @in_virtual_time
-async def test_a_caller_that_is_cancelled_does_not_take_the_answer_from_others() -> None:
+async def test_a_cancelled_caller_does_not_cancel_the_request_of_others() -> None:
     api, flight = slow_api()
     first, second = (asyncio.create_task(flight.join("a", None)) for _ in range(2))
     await asyncio.sleep(1)
@@ -71,7 +71,7 @@ async def test_a_caller_that_is_cancelled_does_not_take_the_answer_from_others()
 
 
 @in_virtual_time
-async def test_an_error_that_nobody_expects_reaches_all_who_wait() -> None:
+async def test_an_unexpected_error_reaches_all_callers() -> None:
     api, flight = slow_api()
     ends = await asyncio.gather(*(flight.join("broken", None) for _ in range(2)), return_exceptions=True)
     assert [str(end) for end in ends] == ["no sense"] * 2
@@ -79,23 +79,23 @@ async def test_an_error_that_nobody_expects_reaches_all_who_wait() -> None:
 
 
 def answer(value: str | None = "known") -> Answer[str]:
-    """An answer that was given at time 0."""
+    """An answer from time 0."""
     made: Answer[str] = Answer("asking")
     made.succeed(value, 0.0)
     return made
 
 
-def test_before_the_first_answer_the_error_says_so() -> None:
+def test_before_the_first_answer_there_is_an_error() -> None:
     assert Answer("asking").error == "asking"
 
 
 @table(
     "known, at, final, value, error",
     {
-        "an outage does not undo a value for an hour": ("known", HOUR - 1, False, "known", None),
-        "after an hour it does": ("known", HOUR, False, None, "down"),
-        "a refusal about this very thing undoes it at once": ("known", 1.0, True, None, "down"),
-        "that a thing does not exist outlives no outage": (None, 1.0, False, None, "down"),
+        "a value stays valid during an outage of an hour": ("known", HOUR - 1, False, "known", None),
+        "after an hour the value is dropped": ("known", HOUR, False, None, "down"),
+        "after a final failure the value is dropped at once": ("known", 1.0, True, None, "down"),
+        "a missing resource is unknown during an outage": (None, 1.0, False, None, "down"),
     },
 )
 def test_a_failure(known: str | None, at: float, final: bool, value: str | None, error: str | None) -> None:
@@ -104,7 +104,7 @@ def test_a_failure(known: str | None, at: float, final: bool, value: str | None,
     assert (kept.value, kept.error, kept.failure) == (value, error, "down")
 
 
-def test_an_answer_ends_a_failure_and_counts_for_another_hour() -> None:
+def test_an_answer_ends_a_failure_and_is_valid_for_another_hour() -> None:
     kept = answer()
     kept.fail("down", HOUR, final=False)
     kept.succeed("new", HOUR + 1)
@@ -112,7 +112,7 @@ def test_an_answer_ends_a_failure_and_counts_for_another_hour() -> None:
     assert (kept.value, kept.error) == ("new", None)
 
 
-def test_a_failure_is_logged_when_it_is_new(caplog: pytest.LogCaptureFixture) -> None:
+def test_a_new_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     kept = answer()
     for failure in ("down", "down", "refused", "down"):
         kept.fail(failure, 1.0, final=False)

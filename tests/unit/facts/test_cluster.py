@@ -1,4 +1,4 @@
-"""The cluster's facts, and which changes of objects change them."""
+"""The facts of the cluster, and which changes of objects change them."""
 
 from dataclasses import replace
 from typing import Any
@@ -30,14 +30,14 @@ UNREGISTERED = {"metadata": {"name": "gpu-1"}, "spec": {"drivers": None}}
 DRIVER = {"metadata": {"name": LUSTRE_DRIVER}}
 
 
-def test_a_node_is_reduced_to_what_checks_look_at() -> None:
+def test_a_node_is_reduced_to_the_facts_for_checks() -> None:
     labels = {"topology.kubernetes.io/zone": "us-central1-a"}
     version, image = "v1.35.6-gke.1049000", "Container-Optimized OS from Google"
     assert node(NODE) == Node("gpu-1", labels, version, image, "amd64", ready=True)
     assert node(NODE).zone == "us-central1-a"
 
 
-def test_a_node_that_says_nothing_yet_is_not_ready() -> None:
+def test_a_node_without_status_is_not_ready() -> None:
     assert node({"metadata": {"name": "new"}}) == Node("new", {}, "", "", "", ready=False)
 
 
@@ -46,11 +46,11 @@ def test_a_node_that_says_nothing_yet_is_not_ready() -> None:
     {
         "in bytes": ("5642136341201", 5_642_136_341_201),
         "with a unit": ("1915814236Ki", 1_961_793_777_664),
-        "not known yet": (None, 0),
-        "written as no kubelet does": ("5.6e12", 0),
+        "missing": (None, 0),
+        "in a form that kubelets do not use": ("5.6e12", 0),
     },
 )
-def test_what_a_node_has_for_its_pods(quantity: str | None, size: int) -> None:
+def test_the_allocatable_size_of_a_node(quantity: str | None, size: int) -> None:
     has = node(merged(NODE, {"status": {"allocatable": {"ephemeral-storage": quantity, "memory": quantity}}}))
     assert has.ephemeral_storage == has.memory == size
 
@@ -59,11 +59,11 @@ def test_what_a_node_has_for_its_pods(quantity: str | None, size: int) -> None:
     "labels, confidential",
     {
         "none": ({}, False),
-        "one that names the technology": (
+        "a label with the technology": (
             {"cloud.google.com/gke-confidential-nodes-instance-type": "TDX"},
             True,
         ),
-        "one that only says so": ({"cloud.google.com/gke-confidential-nodes": "true"}, True),
+        "a label without the technology": ({"cloud.google.com/gke-confidential-nodes": "true"}, True),
     },
 )
 def test_a_node_is_confidential_by_its_labels(labels: dict[str, str], confidential: bool) -> None:
@@ -71,7 +71,7 @@ def test_a_node_is_confidential_by_its_labels(labels: dict[str, str], confidenti
 
 
 @pytest.mark.parametrize(("status", "ready"), [("True", True), ("False", False), ("Unknown", False)])
-def test_a_node_is_ready_when_it_says_so(status: str, ready: bool) -> None:
+def test_a_node_is_ready_if_its_condition_is_true(status: str, ready: bool) -> None:
     conditions = [{"type": "Ready", "status": status}]
     assert node(merged(NODE, {"status": {"conditions": conditions}})).ready is ready
 
@@ -91,7 +91,7 @@ def test_a_fact_of_a_node_has_changed(change: dict[str, Any], changed: bool) -> 
     assert parts.put("Node", merged(NODE, change)) is changed
 
 
-def test_a_node_is_registered_from_its_csi_node_until_the_driver_leaves_it() -> None:
+def test_a_node_is_registered_while_its_csi_node_names_the_driver() -> None:
     parts = ClusterParts()
     assert not parts.put("CSINode", UNREGISTERED)
     assert parts.put("CSINode", REGISTERED)
@@ -101,7 +101,7 @@ def test_a_node_is_registered_from_its_csi_node_until_the_driver_leaves_it() -> 
     assert parts.cluster().lustre_nodes == frozenset()
 
 
-def test_the_driver_is_there_from_its_csi_driver_object_on() -> None:
+def test_the_driver_exists_while_its_csi_driver_object_exists() -> None:
     parts = ClusterParts()
     assert not parts.put("CSIDriver", {"metadata": {"name": "pd.csi.storage.gke.io"}})
     assert not parts.cluster().lustre_driver
@@ -116,11 +116,11 @@ def test_the_driver_is_there_from_its_csi_driver_object_on() -> None:
     ("count", "text"),
     [(0, ""), (1, "n0"), (3, "n0, n1, n2"), (4, "n0, n1, n2 and 1 more"), (500, "n0, n1, n2 and 497 more")],
 )
-def test_a_list_of_names_stays_short(count: int, text: str) -> None:
+def test_a_list_of_node_names_is_short(count: int, text: str) -> None:
     assert node_names([replace(node(NODE), name=f"n{i}") for i in range(count)]) == text
 
 
-def test_a_list_removes_what_is_not_in_it() -> None:
+def test_a_list_removes_objects_that_are_not_in_it() -> None:
     parts = ClusterParts()
     parts.put("Node", NODE)
     parts.put("Node", merged(NODE, {"metadata": {"name": "gpu-0"}}))
@@ -130,7 +130,7 @@ def test_a_list_removes_what_is_not_in_it() -> None:
     assert not parts.replace("Node", [NODE])
 
 
-def test_facts_are_one_value_until_something_changes() -> None:
+def test_the_facts_are_the_same_value_until_a_change() -> None:
     parts = ClusterParts()
     parts.put("Node", NODE)
     before = parts.cluster()
@@ -141,7 +141,7 @@ def test_facts_are_one_value_until_something_changes() -> None:
     assert parts.cluster().version == "v1.35.6-gke.1049000"
 
 
-def test_a_compute_class_that_is_no_longer_served_shows_at_once() -> None:
+def test_a_compute_class_that_is_no_longer_served_changes_the_facts_at_once() -> None:
     parts = ClusterParts()
     assert parts.cluster().compute_class_served
     parts.compute_class_served = False

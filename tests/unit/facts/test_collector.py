@@ -1,4 +1,4 @@
-"""What `kvtier check` looks at, against a cluster that has pools already."""
+"""The input of `kvtier check` in a cluster with existing pools."""
 
 from typing import Any
 
@@ -42,7 +42,7 @@ async def _reasons(type_: str, client: MemoryClient, *pools: KVCachePool) -> lis
     return [checks.run(look)[type_].reason for look in await _look(client, *pools)]
 
 
-async def test_an_empty_cluster_has_nothing_and_no_pools_either() -> None:
+async def test_an_empty_cluster_has_no_facts_and_no_pools() -> None:
     client = MemoryClient()
     client.unserved = {"KVCachePool"}
     (look,) = await _look(client, pool())
@@ -51,24 +51,24 @@ async def test_an_empty_cluster_has_nothing_and_no_pools_either() -> None:
     assert not client.writes
 
 
-async def test_a_pool_that_exists_is_judged_by_what_it_has_become() -> None:
+async def test_an_existing_pool_has_its_metadata_and_status() -> None:
     status = {"tiers": [{"name": "lustre", "phase": "Bound", "capacity": "27000Gi"}]}
     client = MemoryClient(_stored({"status": status}))
     assert await _reasons("CapacityValid", client, pool()) == ["WouldShrink"]
 
 
-async def test_a_status_that_cannot_be_read_is_none() -> None:
+async def test_an_invalid_status_is_ignored() -> None:
     client = MemoryClient(_stored({}) | {"status": {"tiers": "odd"}})
     (look,) = await _look(client, pool())
     assert (look.pool.status.tiers, look.pool.metadata["resourceVersion"]) == ([], "7")
 
 
-async def test_pools_of_the_cluster_are_neighbours_and_were_there_first() -> None:
+async def test_pools_of_the_cluster_are_older_neighbours() -> None:
     client = MemoryClient(_stored(NAMED, name="first"))
     assert await _reasons("FilesystemUnique", client, pool(**NAMED)) == ["FilesystemNameTaken"]
 
 
-async def test_pools_of_one_file_are_neighbours_too_and_b_comes_before_chat() -> None:
+async def test_pools_of_one_file_are_neighbours_in_the_order_of_their_names() -> None:
     both = pool(**NAMED), pool(**joined(NAMED, {"metadata": {"name": "b"}}))
     assert await _reasons("FilesystemUnique", MemoryClient(), *both) == ["FilesystemNameTaken", "Unique"]
 
@@ -76,11 +76,11 @@ async def test_pools_of_one_file_are_neighbours_too_and_b_comes_before_chat() ->
 @table(
     "claim, reason",
     {
-        "is somebody's": (("x", "data"), "ForeignVolume"),
-        "is another pool's": (("team-a", names.claim("first")), "FilesystemNameTaken"),
+        "belongs to a foreign PVC": (("x", "data"), "ForeignVolume"),
+        "belongs to another pool": (("team-a", names.claim("first")), "FilesystemNameTaken"),
     },
 )
-async def test_the_volume_of_an_existing_instance(claim: tuple[str, str], reason: str) -> None:
+async def test_a_persistent_volume_of_an_existing_instance(claim: tuple[str, str], reason: str) -> None:
     theirs = joined(existing(instance=f"{NAME}2"), NODES)
     client = MemoryClient(_stored(theirs, name="first"), _volume("kvcache", *claim))
     (look,) = await _look(client, pool(**joined(existing(), NODES)))
@@ -101,7 +101,7 @@ def _volume(filesystem: str, namespace: str, name: str) -> dict[str, Any]:
     }
 
 
-async def test_the_documents_of_models_are_read() -> None:
+async def test_the_config_json_of_models_is_read() -> None:
     metadata = {"name": "configs", "namespace": "team-a"}
     client = MemoryClient(
         {"kind": "ConfigMap", "metadata": metadata, "data": {"config.json": "{}", "more": "x"}}

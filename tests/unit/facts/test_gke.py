@@ -1,4 +1,4 @@
-"""Facts of a GKE cluster: asked for once, kept, and explained when they cannot be had."""
+"""Facts of a GKE cluster: one request, a cached answer, and an explanation of failures."""
 
 import asyncio
 from dataclasses import replace
@@ -48,19 +48,19 @@ LEGACY = {"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": T
     "document, found",
     {
         "network, version, add-on and port": (cluster(NETWORK), KNOWN),
-        "that the add-on is off": (cluster(NETWORK, lustre=False), OFF),
-        "that its nodes speak at the legacy port": (
+        "a disabled add-on": (cluster(NETWORK, lustre=False), OFF),
+        "nodes with the legacy port": (
             cluster(NETWORK, addonsConfig=LEGACY),
             replace(KNOWN, legacy_port=True),
         ),
-        "nothing that the API leaves out": ({}, replace(OFF, network=None, version=None)),
-        "no network of an empty configuration": (
+        "an empty document": ({}, replace(OFF, network=None, version=None)),
+        "an empty network configuration": (
             {"networkConfig": {}, "network": "n", "addonsConfig": None},
             replace(OFF, network=None, version=None),
         ),
     },
 )
-async def test_of_a_cluster_it_reads(
+async def test_a_cluster_is_read(
     reader: GKEReader, gke_api: GKEApi, document: dict[str, Any], found: GKECluster
 ) -> None:
     gke_api.put(HOME_NAME, document)
@@ -70,18 +70,18 @@ async def test_of_a_cluster_it_reads(
 @pytest.mark.parametrize(
     ("fault", "advice"),
     [
-        (refusal(400), "correct spec.cluster"),
+        (refusal(400), "did not find"),
         (refusal(401), "Workload Identity"),
-        (refusal(403), "grant roles/container.clusterViewer"),
-        (refusal(404), "correct spec.cluster"),
-        (refusal(429), "no quota left"),
-        (refusal(500), "answered 500"),
-        (refusal(503), "it is asked again"),
-        (Reply(200, b"<html>sign in</html>"), "check proxies"),
-        (Drop(), "let kvtier reach it"),
+        (refusal(403), "Grant roles/container.clusterViewer"),
+        (refusal(404), "Correct spec.cluster"),
+        (refusal(429), "quota was exceeded"),
+        (refusal(500), "returned 500"),
+        (refusal(503), "No action needed; kvtier retries."),
+        (Reply(200, b"<html>sign in</html>"), "that is not from the GKE API"),
+        (Drop(), "Check egress, DNS, proxies and KVTIER_GKE_ENDPOINT. kvtier retries."),
     ],
 )
-async def test_a_failure_is_a_sentence_that_says_what_to_do_and_never_changes(
+async def test_a_failure_says_what_to_do_and_is_stable(
     reader: GKEReader, gke_api: GKEApi, clock: Clock, fault: Fault, advice: str
 ) -> None:
     gke_api.fail(fault)
@@ -95,9 +95,9 @@ async def test_a_failure_is_a_sentence_that_says_what_to_do_and_never_changes(
 
 
 @pytest.mark.usefixtures("short_reads")
-async def test_silence_is_such_a_sentence_too(reader: GKEReader, gke_api: GKEApi) -> None:
+async def test_a_missing_response_says_what_to_do(reader: GKEReader, gke_api: GKEApi) -> None:
     gke_api.fail(Hold())
-    assert "let kvtier reach it" in ((await read(reader)).error or "")
+    assert "Check egress, DNS, proxies and KVTIER_GKE_ENDPOINT." in ((await read(reader)).error or "")
 
 
 async def test_an_address_in_memory_does_not_make_a_failure_look_new(
@@ -118,17 +118,17 @@ async def test_an_address_in_memory_does_not_make_a_failure_look_new(
     first = await read(reader)
     clock.now += 60
     assert await read(reader) == first
-    assert "(no token)" in (first.error or "")
+    assert "from the GKE API: no token." in (first.error or "")
 
 
-async def test_a_refusal_is_the_message_of_the_condition(reader: GKEReader, gke_api: GKEApi) -> None:
+async def test_an_error_is_the_message_of_the_condition(reader: GKEReader, gke_api: GKEApi) -> None:
     gke_api.fail(refusal(403))
     condition = network.check(context(pool(), facts=facts(gke=await read(reader))))
     assert (condition.status, condition.reason) == ("Unknown", "GKEUnreachable")
     assert "roles/container.clusterViewer" in condition.message
 
 
-async def test_an_answer_is_kept_for_four_minutes(reader: GKEReader, gke_api: GKEApi, clock: Clock) -> None:
+async def test_an_answer_is_cached_for_four_minutes(reader: GKEReader, gke_api: GKEApi, clock: Clock) -> None:
     await read(reader)
     clock.now += 239
     await read(reader)
@@ -138,7 +138,7 @@ async def test_an_answer_is_kept_for_four_minutes(reader: GKEReader, gke_api: GK
     assert (await read(reader)).network == "projects/p/global/networks/new"
 
 
-async def test_after_a_failure_the_api_is_asked_again_in_a_minute(
+async def test_a_failed_request_is_retried_after_a_minute(
     reader: GKEReader, gke_api: GKEApi, clock: Clock
 ) -> None:
     gke_api.fail(refusal(403), times=1)
@@ -161,7 +161,7 @@ async def test_after_a_failure_the_api_is_asked_again_in_a_minute(
         (refusal(404), False),
     ],
 )
-async def test_what_is_known_outlives_an_outage_of_an_hour_but_no_refusal_about_the_cluster(
+async def test_an_answer_stays_valid_during_an_outage_of_an_hour_but_not_after_a_refusal(
     reader: GKEReader, gke_api: GKEApi, clock: Clock, fault: Fault, known: bool
 ) -> None:
     await read(reader)
@@ -172,7 +172,7 @@ async def test_what_is_known_outlives_an_outage_of_an_hour_but_no_refusal_about_
     assert (await read(reader)).error
 
 
-async def test_pools_that_ask_at_the_same_time_share_one_request(reader: GKEReader, gke_api: GKEApi) -> None:
+async def test_simultaneous_reads_share_one_request(reader: GKEReader, gke_api: GKEApi) -> None:
     hold = Hold()
     gke_api.fail(hold)
     asking = [asyncio.create_task(read(reader)) for _ in range(50)]
@@ -182,7 +182,7 @@ async def test_pools_that_ask_at_the_same_time_share_one_request(reader: GKERead
     assert len(gke_api.calls()) == 1
 
 
-async def test_only_the_first_answer_is_waited_for(gke_api: GKEApi, clock: Clock) -> None:
+async def test_only_the_first_read_waits_for_the_response(gke_api: GKEApi, clock: Clock) -> None:
     reader, hold = GKEReader(clock, patience=0.0), Hold()
     gke_api.put(HOME_NAME, cluster(NETWORK))
     assert await read(reader) == KNOWN

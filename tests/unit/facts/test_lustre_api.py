@@ -1,4 +1,4 @@
-"""Facts of a Lustre instance and its operations: never waited for long, and explained when they cannot be had."""
+"""Facts of a Lustre instance and its operations: a short wait, and an explanation of failures."""
 
 import asyncio
 from collections.abc import Mapping
@@ -44,15 +44,13 @@ async def test_a_pool_without_an_instance_costs_no_request(
     assert not project.calls()
 
 
-async def test_an_instance_is_known_by_its_full_name(reader: LustreReader) -> None:
+async def test_an_instance_is_read_by_its_full_name(reader: LustreReader) -> None:
     found = (await read(reader)).instance
     assert found is not None
     assert (found.name, found.state, found.capacity) == (HOME, "ACTIVE", 9000 << 30)
 
 
-async def test_an_instance_that_does_not_exist_is_no_error(
-    reader: LustreReader, project: LustreProject
-) -> None:
+async def test_a_missing_instance_is_not_an_error(reader: LustreReader, project: LustreProject) -> None:
     project.remove("home")
     assert await read(reader) == LustreFacts()
 
@@ -60,19 +58,25 @@ async def test_an_instance_that_does_not_exist_is_no_error(
 @pytest.mark.parametrize(
     ("fault", "advice"),
     [
-        (refusal("INVALID_ARGUMENT"), "correct spec.tiers.lustre"),
-        (refusal("UNAUTHENTICATED"), "Workload Identity, with roles/lustre.viewer, or roles/lustre.admin"),
-        (refusal("PERMISSION_DENIED"), "grant roles/lustre.viewer"),
-        (refusal("PERMISSION_DENIED"), "in project p to kvtier's service account"),
-        (refusal("RESOURCE_EXHAUSTED"), "no quota left"),
-        (refusal("INTERNAL"), "answered 500"),
-        (refusal("UNAVAILABLE"), "it is asked again"),
-        (Reply(200, b"<html>sign in</html>"), "check proxies and KVTIER_LUSTRE_ENDPOINT"),
-        (Reply(404, b"<html>no such page</html>"), "is not the Lustre API"),
-        (Drop(), "let kvtier reach it"),
+        (refusal("INVALID_ARGUMENT"), "Correct spec.tiers.lustre."),
+        (
+            refusal("UNAUTHENTICATED"),
+            "service account roles/lustre.viewer, or roles/lustre.admin where kvtier creates instances or",
+        ),
+        (
+            refusal("PERMISSION_DENIED"),
+            "grant kvtier's service account (Workload Identity) roles/lustre.viewer",
+        ),
+        (refusal("PERMISSION_DENIED"), "In project p, enable lustre.googleapis.com"),
+        (refusal("RESOURCE_EXHAUSTED"), "quota was exceeded"),
+        (refusal("INTERNAL"), "returned 500"),
+        (refusal("UNAVAILABLE"), "No action needed; kvtier retries."),
+        (Reply(200, b"<html>sign in</html>"), "Check proxies and KVTIER_LUSTRE_ENDPOINT. kvtier retries."),
+        (Reply(404, b"<html>no such page</html>"), "that is not from the Lustre API"),
+        (Drop(), "Check egress, DNS, proxies and KVTIER_LUSTRE_ENDPOINT. kvtier retries."),
     ],
 )
-async def test_a_failure_is_a_sentence_that_says_what_to_do_and_never_changes(
+async def test_a_failure_says_what_to_do_and_is_stable(
     reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault, advice: str
 ) -> None:
     project.fail(fault, times=-1)
@@ -87,9 +91,9 @@ async def test_a_failure_is_a_sentence_that_says_what_to_do_and_never_changes(
 
 
 @pytest.mark.usefixtures("short_reads")
-async def test_silence_is_such_a_sentence_too(reader: LustreReader, project: LustreProject) -> None:
+async def test_a_missing_response_says_what_to_do(reader: LustreReader, project: LustreProject) -> None:
     project.fail(Hold(), times=-1)
-    assert "let kvtier reach it" in ((await read(reader)).error or "")
+    assert "Check egress, DNS, proxies and KVTIER_LUSTRE_ENDPOINT." in ((await read(reader)).error or "")
 
 
 async def test_a_failure_is_logged_once(
@@ -101,13 +105,13 @@ async def test_a_failure_is_logged_once(
         clock.now += 15
     assert await state(reader) == "ACTIVE"
     assert [record.message for record in caplog.records if record.name.startswith("kvtier")] == [
-        f"the Lustre API refuses to show {HOME} (Permission 'lustre.instances.get' denied on resource (or it may "
-        "not exist).): grant roles/lustre.viewer, or roles/lustre.admin where kvtier makes instances or copies "
-        "data in project p to kvtier's service account (Workload Identity), and enable lustre.googleapis.com there"
+        f"The Lustre API denied access to {HOME}: Permission 'lustre.instances.get' denied on resource (or it may not "
+        "exist). In project p, enable lustre.googleapis.com, and grant kvtier's service account (Workload Identity) "
+        "roles/lustre.viewer, or roles/lustre.admin where kvtier creates instances or copies data."
     ]
 
 
-async def test_an_active_instance_is_kept_for_four_minutes(
+async def test_an_active_instance_is_cached_for_four_minutes(
     reader: LustreReader, project: LustreProject, clock: Clock
 ) -> None:
     await read(reader)
@@ -129,7 +133,7 @@ async def test_an_active_instance_is_kept_for_four_minutes(
         (refusal("INVALID_ARGUMENT"), False),
     ],
 )
-async def test_what_is_known_outlives_an_outage_but_no_refusal_about_the_instance(
+async def test_an_answer_stays_valid_during_an_outage_but_not_after_a_refusal(
     reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault, known: bool
 ) -> None:
     before = await read(reader)
@@ -138,7 +142,7 @@ async def test_what_is_known_outlives_an_outage_but_no_refusal_about_the_instanc
     assert (await read(reader) == before) is known
 
 
-async def test_a_hundred_pools_share_one_request_which_does_not_hold_up_another(
+async def test_a_hundred_pools_share_one_request_that_does_not_delay_another(
     reader: LustreReader, project: LustreProject
 ) -> None:
     hold = project.fail(Hold(), instance="home", times=-1)
@@ -150,17 +154,19 @@ async def test_a_hundred_pools_share_one_request_which_does_not_hold_up_another(
     assert len(project.calls("get", instance="home")) == 1
 
 
-async def test_a_slow_answer_is_left_to_the_next_reader_the_first_one_too(
+async def test_a_slow_response_is_used_by_the_next_read_also_for_the_first_read(
     reader: LustreReader, project: LustreProject
 ) -> None:
     reader.patience = 0.0
     hold = project.fail(Hold(), times=-1)
     found = [await read(reader) for _ in range(3)]
-    assert found == [LustreFacts(error=f"the Lustre API is being asked about {HOME}", pending=True)] * 3
+    assert (
+        found == [LustreFacts(error=f"kvtier waits for the Lustre API to return {HOME}.", pending=True)] * 3
+    )
     await reached(hold)
     project.heal()
     reader.patience = None
-    assert await state(reader) == "ACTIVE", "a command waits for as long as it takes"
+    assert await state(reader) == "ACTIVE", "a command waits until the API responds"
     assert len(project.calls()) == 1
 
 
@@ -169,7 +175,7 @@ async def grow(gib: int) -> str:
     return str((await clients.start_operation("update", HOME, REQUEST, {"capacityGib": str(gib)})).name)
 
 
-async def test_an_operation_is_followed_to_its_end_which_is_when_the_instance_has_been_seen_after_it(
+async def test_an_operation_is_done_only_after_the_instance_was_read_again(
     reader: LustreReader, project: LustreProject, clock: Clock
 ) -> None:
     project.configure(update_seconds=HELD)
@@ -188,7 +194,7 @@ async def test_an_operation_is_followed_to_its_end_which_is_when_the_instance_ha
     assert await size(reader) == 18000
 
 
-async def test_a_finished_operation_is_not_asked_about_again(
+async def test_a_finished_operation_is_not_read_again(
     reader: LustreReader, project: LustreProject, clock: Clock
 ) -> None:
     name = await grow(18000)
@@ -198,22 +204,22 @@ async def test_a_finished_operation_is_not_asked_about_again(
     assert len(project.calls("get_operation")) == 1
 
 
-async def test_an_operation_that_failed_has_its_code(reader: LustreReader, project: LustreProject) -> None:
+async def test_a_failed_operation_has_its_code(reader: LustreReader, project: LustreProject) -> None:
     project.end_operations("update", "RESOURCE_EXHAUSTED", "no   room")
     name = await grow(18000)
     found = await read(reader, HOME, {REQUEST: name})
     assert found.operations[REQUEST] == Operation(name, True, "ResourceExhausted", "no room")
 
 
-async def test_an_operation_that_the_api_has_forgotten_has_ended(reader: LustreReader) -> None:
+async def test_an_operation_that_the_api_does_not_know_has_ended(reader: LustreReader) -> None:
     found = (await read(reader, HOME, {REQUEST: f"{LOCATION}/operations/o"})).operations[REQUEST]
     assert (found.done, found.code) == (True, "NotFound")
 
 
 @pytest.mark.parametrize(
-    ("fault", "message"), [(refusal("PERMISSION_DENIED"), "grant roles/lustre.viewer"), (Drop(), "")]
+    ("fault", "message"), [(refusal("PERMISSION_DENIED"), "roles/lustre.viewer"), (Drop(), "")]
 )
-async def test_an_operation_that_cannot_be_looked_at_stays_as_it_was_and_says_what_can_be_done(
+async def test_an_operation_that_could_not_be_read_stays_the_same_and_says_what_to_do(
     reader: LustreReader, project: LustreProject, clock: Clock, fault: Fault, message: str
 ) -> None:
     name = await grow(18000)
@@ -226,7 +232,7 @@ async def test_an_operation_that_cannot_be_looked_at_stays_as_it_was_and_says_wh
     assert (await read(reader)).operations[REQUEST].done
 
 
-async def test_after_a_request_the_instance_is_asked_for_at_once(
+async def test_the_instance_is_read_at_once_after_a_request(
     reader: LustreReader, project: LustreProject
 ) -> None:
     await read(reader)
@@ -240,7 +246,7 @@ async def test_after_a_request_the_instance_is_asked_for_at_once(
     assert (await read(reader)).operations == {REQUEST: Operation(name)}
 
 
-async def test_an_answer_from_before_a_request_is_asked_for_once_more(
+async def test_an_answer_from_before_a_request_is_read_again(
     reader: LustreReader, project: LustreProject
 ) -> None:
     project.configure(update_seconds=HELD)

@@ -1,4 +1,4 @@
-"""What is kept of an instance and its operations, for how long, and when the API is asked again."""
+"""How long facts of an instance and its operations are cached, and when they are read again."""
 
 import pytest
 
@@ -16,7 +16,7 @@ def instance(state: str = "ACTIVE") -> Instance:
 
 
 def cached(state: str = "ACTIVE") -> InstanceCache:
-    """An instance that was seen at time 0."""
+    """An instance that was read at time 0."""
     cache = InstanceCache(NAME)
     cache.succeed(instance(state), {}, 0.0)
     return cache
@@ -28,63 +28,67 @@ def fail(cache: InstanceCache, now: float, *, final: bool = False, **polled: Ope
 
 
 def due_after(cache: InstanceCache) -> float:
-    """Seconds after which the API is asked again, of those that are possible."""
+    """Seconds until the next request, one of the possible values."""
     return next(
         seconds for seconds in (0.0, 15.0, 240.0) if cache.due(seconds) and not cache.due(seconds - 1)
     )
 
 
-def test_before_the_first_answer_it_is_due_and_says_so() -> None:
+def test_before_the_first_answer_a_request_is_due_and_there_is_an_error() -> None:
     cache = InstanceCache(NAME)
     assert cache.due(0.0)
-    assert cache.facts() == LustreFacts(error=f"the Lustre API is being asked about {NAME}", pending=True)
+    assert cache.facts() == LustreFacts(
+        error=f"kvtier waits for the Lustre API to return {NAME}.", pending=True
+    )
 
 
 @pytest.mark.parametrize(("state", "seconds"), [("ACTIVE", 240.0), ("CREATING", 15.0), ("UPGRADING", 15.0)])
-def test_an_active_instance_stands_for_240_seconds_any_other_for_15(state: str, seconds: float) -> None:
+def test_an_active_instance_is_cached_for_240_seconds_and_any_other_for_15(
+    state: str, seconds: float
+) -> None:
     assert due_after(cached(state)) == seconds
 
 
-def test_a_missing_instance_is_asked_for_again_soon() -> None:
+def test_a_missing_instance_is_read_again_soon() -> None:
     cache = InstanceCache(NAME)
     cache.succeed(None, {}, 0.0)
     assert due_after(cache) == 15.0
 
 
-def test_with_a_running_operation_the_api_is_asked_soon() -> None:
+def test_the_instance_is_read_soon_while_an_operation_runs() -> None:
     cache = cached()
     cache.note("r", Operation("o"), 0.0)
     cache.succeed(instance(), {}, 0.0)
     assert due_after(cache) == 15.0
 
 
-def test_in_an_outage_the_api_is_asked_soon() -> None:
+def test_the_instance_is_read_soon_during_an_outage() -> None:
     cache = cached()
     fail(cache, 0.0)
     assert due_after(cache) == 15.0
 
 
-def test_a_request_under_way_changes_nothing_that_could_be_asked() -> None:
+def test_a_request_in_progress_does_not_outdate_the_answer() -> None:
     cache = cached()
     cache.note("r", Operation(), 0.0)
     assert (cache.changes, due_after(cache)) == (0, 15.0)
 
 
 @pytest.mark.parametrize("answer", [Operation("o"), ABORTED])
-def test_the_answer_to_a_request_has_the_instance_asked_for_at_once(answer: Operation) -> None:
+def test_the_instance_is_read_at_once_after_the_response_to_a_request(answer: Operation) -> None:
     cache = cached()
     cache.note("r", answer, 0.0)
     assert (cache.changes, cache.due(0.0)) == (1, True)
 
 
-def test_an_operation_that_is_over_when_it_starts_runs_until_it_has_been_asked_about() -> None:
+def test_an_operation_that_is_done_at_once_counts_as_running_until_it_is_read() -> None:
     cache = cached()
     cache.note("r", Operation("o", done=True), 0.0)
     assert cache.facts().operations == {"r": Operation("o")}
     assert cache.unfinished() == {"r": "o"}
 
 
-def test_a_named_operation_is_looked_at_once() -> None:
+def test_a_finished_operation_is_read_only_once() -> None:
     cache = cached()
     cache.follow({"r": "o", "s": ""}, 0.0)
     assert (cache.unfinished(), cache.due(0.0)) == ({"r": "o"}, True)
@@ -102,14 +106,14 @@ def test_a_name_replaces_the_refusal_of_the_same_request() -> None:
     assert cache.facts().operations == {"r": Operation("o")}
 
 
-def test_an_answer_about_an_earlier_operation_of_a_request_is_dropped() -> None:
+def test_an_answer_about_an_earlier_operation_of_a_request_is_ignored() -> None:
     cache = cached()
     cache.follow({"r": "new"}, 0.0)
     cache.succeed(instance(), {"r": Operation("old", done=True), "x": Operation("y")}, 0.0)
     assert cache.facts().operations == {"r": Operation("new")}
 
 
-def test_an_operation_is_not_over_while_the_instance_is_from_before_it() -> None:
+def test_an_operation_is_done_only_after_the_instance_was_read_again() -> None:
     cache = cached()
     cache.follow({"r": "o", "s": "p"}, 0.0)
     running = Operation("p", message="half way")
@@ -124,21 +128,21 @@ def test_an_operation_is_not_over_while_the_instance_is_from_before_it() -> None
         "after an outage of an hour": (HOUR, False),
     },
 )
-def test_an_operation_may_be_over_where_nothing_is_said_about_the_instance(at: float, final: bool) -> None:
+def test_an_operation_may_be_done_if_the_instance_is_unknown(at: float, final: bool) -> None:
     cache = cached()
     cache.follow({"r": "o"}, at)
     over = Operation("o", done=True)
     assert fail(cache, at, final=final, r=over) == LustreFacts(None, "it failed", {"r": over})
 
 
-def test_that_nothing_is_there_does_not_outlive_an_outage() -> None:
+def test_a_missing_instance_is_unknown_during_an_outage() -> None:
     cache = InstanceCache(NAME)
     cache.succeed(None, {}, 0.0)
     assert cache.facts() == LustreFacts()
     assert fail(cache, 1.0) == LustreFacts(error="it failed")
 
 
-def test_operations_that_nobody_asks_for_are_forgotten_after_an_hour() -> None:
+def test_operations_without_readers_are_dropped_after_an_hour() -> None:
     cache = cached()
     cache.note("done", ABORTED, 0.0)
     cache.note("running", Operation("o"), 0.0)
@@ -149,7 +153,7 @@ def test_operations_that_nobody_asks_for_are_forgotten_after_an_hour() -> None:
     assert cache.facts().operations == {}
 
 
-def test_of_operations_that_are_over_only_the_latest_are_kept() -> None:
+def test_only_the_latest_finished_operations_are_kept() -> None:
     cache = cached()
     for number in range(40):
         cache.note(f"r{number}", ABORTED, float(number))

@@ -35,7 +35,7 @@ def failures(code: str, count: int, *entries: Any) -> Any:
     return {"errorCode": code, "errorCount": count, "errorLogEntries": logged}
 
 
-def test_every_field_of_an_instance_is_told() -> None:
+def test_every_field_of_an_instance_is_read() -> None:
     assert instance(
         filesystem="kvcache",
         capacityGib="18000",
@@ -64,22 +64,22 @@ def test_every_field_of_an_instance_is_told() -> None:
     )
 
 
-def test_what_the_api_leaves_out_is_not_made_up() -> None:
+def test_missing_fields_are_empty() -> None:
     assert instance() == Instance(NAME, "STATE_UNSPECIFIED", 0, 0, "", "")
 
 
 @pytest.mark.parametrize("state", lustre_v1.Instance.State)
-def test_a_state_is_told_by_its_name(state: Any) -> None:
+def test_a_state_is_read_as_its_name(state: Any) -> None:
     assert instance(state=int(state)).state == instance(state=state.name).state == state.name
 
 
-@pytest.mark.parametrize(("state", "told"), [(99, "99"), ("DREAMING", "STATE_UNSPECIFIED")])
-def test_a_state_of_the_future_is_not_taken_for_another(state: Any, told: str) -> None:
-    assert instance(state=state).state == told
+@pytest.mark.parametrize(("state", "found"), [(99, "99"), ("DREAMING", "STATE_UNSPECIFIED")])
+def test_an_unknown_state_is_not_read_as_another_state(state: Any, found: str) -> None:
+    assert instance(state=state).state == found
 
 
 @pytest.mark.parametrize(("mode", "throughput"), [("DEFAULT_CACHE", 0), ("DISABLED", 250)])
-def test_the_dynamic_tier_has_no_throughput_of_its_own(mode: str, throughput: int) -> None:
+def test_the_dynamic_tier_has_no_throughput(mode: str, throughput: int) -> None:
     found = instance(perUnitStorageThroughput="250", dynamicTierOptions={"mode": mode})
     assert found.throughput == throughput
 
@@ -88,7 +88,7 @@ def test_maintenance_without_a_start_is_not_scheduled() -> None:
     assert instance(upcomingMaintenanceSchedule={}).window is None
 
 
-def test_times_of_other_zones_are_told_in_utc() -> None:
+def test_times_are_converted_to_utc() -> None:
     assert instance(createTime="2026-11-29T12:00:00+02:00").created == "2026-11-29T10:00:00Z"
 
 
@@ -101,12 +101,12 @@ def test_an_operation_runs_until_it_is_done() -> None:
     ("number", "code"),
     [(1, "Cancelled"), (5, "NotFound"), (8, "ResourceExhausted"), (10, "Aborted"), (99, "Unknown")],
 )
-def test_an_operation_that_failed_tells_why(number: int, code: str) -> None:
+def test_a_failed_operation_has_a_code_and_a_message(number: int, code: str) -> None:
     failed = operation(done=True, error={"code": number, "message": "no\n  room"})
     assert failed == Operation(OPERATION, done=True, code=code, message="no room")
 
 
-def test_an_error_without_a_code_is_none() -> None:
+def test_an_error_without_a_code_is_ignored() -> None:
     assert operation(done=True, error={"code": 0}) == Operation(OPERATION, done=True)
 
 
@@ -115,7 +115,7 @@ def test_long_messages_are_cut() -> None:
 
 
 @pytest.mark.parametrize("kind", ["ImportDataMetadata", "ExportDataMetadata"])
-def test_a_copy_is_counted(kind: str) -> None:
+def test_the_counters_of_a_copy_are_read(kind: str) -> None:
     counters = {
         "foundObjectsCount": "1",
         "objectsCopiedCount": "2",
@@ -129,15 +129,15 @@ def test_a_copy_is_counted(kind: str) -> None:
     assert copying(kind, counters=counters).counters == Counters(1, 2, 3, 4, 5, 6)
 
 
-def test_a_copy_that_has_not_begun_counts_nothing() -> None:
+def test_a_copy_that_has_not_started_has_counters_of_zero() -> None:
     assert operation(metadata={"@type": TYPES + "ImportDataMetadata"}).counters == Counters()
 
 
-def test_other_operations_count_nothing() -> None:
+def test_other_operations_have_no_counters() -> None:
     assert operation(metadata={"@type": TYPES + "OperationMetadata", "verb": "create"}).counters is None
 
 
-def test_the_first_three_errors_of_a_copy_are_told() -> None:
+def test_the_first_three_errors_of_a_copy_are_read() -> None:
     summaries = [
         failures("NOT_FOUND", 2, ("gs://b/1", "gone", "for good"), ("gs://b/2",)),
         failures("PERMISSION_DENIED", 7),

@@ -1,4 +1,4 @@
-"""Which pools concern each other by their Lustre instance and their file system."""
+"""Which pools affect each other because of their Lustre instance or their file system name."""
 
 import random
 from typing import Any
@@ -36,7 +36,7 @@ def _names(known: Neighbourhood, key: PoolKey, filesystem: str = "") -> list[Poo
     return [PoolKey(one.namespace, one.name) for one in known.of(key, filesystem)]
 
 
-def test_a_pool_is_reduced_to_what_others_have_to_know() -> None:
+def test_a_pool_is_reduced_to_the_facts_for_other_pools() -> None:
     nodes = {"nodePool": {"provisioner": "Existing", "zones": ["us-central1-b", "us-central1-a"]}}
     assert parsed(_pool(A, joined(NAMED, nodes))) == Neighbour(
         namespace="team-a",
@@ -54,14 +54,14 @@ MADE = f"projects/my-project/locations/us-central1-a/instances/{names.derive('te
 @table(
     "base, instance, filesystem",
     {
-        "the driver names the instance, and the name of the file system is derived": (
+        "the driver names the instance, and the file system name is derived": (
             {},
             "",
             names.filesystem("team-a", "one"),
         ),
-        "an instance made through the API": (api(), MADE, names.filesystem("team-a", "one")),
-        "an existing one, whose file system is left to the API": (existing(), NAME, ""),
-        "an existing one by hand": (by_hand(), NAME, "given"),
+        "an instance created through the API": (api(), MADE, names.filesystem("team-a", "one")),
+        "an existing instance without a file system name in the spec": (existing(), NAME, ""),
+        "an existing instance described in the spec": (by_hand(), NAME, "given"),
     },
 )
 def test_names(base: dict[str, Any], instance: str, filesystem: str) -> None:
@@ -79,7 +79,7 @@ def test_names(base: dict[str, Any], instance: str, filesystem: str) -> None:
         "whose spec is a list": {"metadata": {"namespace": "team-a", "name": "one"}, "spec": []},
     },
 )
-def test_of_no_concern_is_a_pool(obj: dict[str, Any]) -> None:
+def test_a_pool_is_not_a_neighbour(obj: dict[str, Any]) -> None:
     known = _known(_pool(A), _pool(B))
     assert _put(known, obj) == {B}, "it was one before"
     assert known.of(A) == known.of(B) == ()
@@ -89,37 +89,41 @@ def test_of_no_concern_is_a_pool(obj: dict[str, Any]) -> None:
 @table(
     "mine, theirs, found",
     {
-        "pools whose file systems have one name": (NAMED, NAMED, True),
-        "pools whose file systems have others": (NAMED, {}, False),
-        "pools that leave the name to kvtier": ({}, {}, False),
-        "pools with one instance": (existing(), existing(), True),
-        "pools with one instance, of which one tells the name": (existing(), by_hand(), True),
-        "an instance made through the API, and a pool that mounts it too": (
+        "pools with the same file system name": (NAMED, NAMED, True),
+        "pools with different file system names": (NAMED, {}, False),
+        "pools with derived file system names": ({}, {}, False),
+        "pools with the same instance": (existing(), existing(), True),
+        "pools with the same instance, one with the file system name in the spec": (
+            existing(),
+            by_hand(),
+            True,
+        ),
+        "an instance created through the API, and another pool that mounts it": (
             api(),
             existing(instance=MADE),
             True,
         ),
-        "a claim, and an existing file system of its name": (
+        "a PVC, and an existing instance with the same file system name": (
             {"tiers": {"lustre": {"filesystem": "given"}}},
             by_hand(),
             True,
         ),
     },
 )
-def test_neighbours_are(mine: dict[str, Any], theirs: dict[str, Any], found: bool) -> None:
+def test_pools_are_neighbours(mine: dict[str, Any], theirs: dict[str, Any], found: bool) -> None:
     known = _known(_pool(A, mine), _pool(B, theirs))
     assert _names(known, A) == ([B] if found else [])
     assert _names(known, B) == ([A] if found else [])
 
 
-def test_the_eldest_comes_first() -> None:
+def test_the_oldest_pool_comes_first() -> None:
     known = _known(
         _pool(A), _pool(B, created="2026-10-01T00:00:00Z"), _pool(C, created="2026-09-01T00:00:00Z")
     )
     assert _names(known, A) == [C, B]
 
 
-def test_others_are_told_when_a_pool_comes_changes_and_goes() -> None:
+def test_other_pools_are_returned_when_a_pool_is_created_changed_and_deleted() -> None:
     known = _known(_pool(A))
     assert _put(known, _pool(B)) == {A}
     assert _put(known, _pool(B)) == set(), "nothing is new"
@@ -134,7 +138,7 @@ def test_others_are_told_when_a_pool_comes_changes_and_goes() -> None:
     assert known.put(B, None) == set()
 
 
-def test_an_existing_instance_may_tell_the_name_that_the_spec_leaves_open() -> None:
+def test_an_existing_instance_may_give_the_name_that_the_spec_does_not() -> None:
     known = _known(_pool(A, joined(existing(), {"cluster": CLUSTER})), _pool(B))
     assert _names(known, A) == []
     assert _names(known, A, "kvcache") == [B], "the Lustre API tells it"
@@ -146,7 +150,7 @@ def test_an_existing_instance_may_tell_the_name_that_the_spec_leaves_open() -> N
     assert _names(known, B) == []
 
 
-def test_a_volume_may_come_before_its_pool_and_stay_after_it() -> None:
+def test_a_persistent_volume_may_exist_before_and_after_its_pool() -> None:
     known = _known(_pool(B))
     assert known.mount(A, "kvcache") == set()
     assert _put(known, _pool(A, existing())) == {B}
@@ -154,7 +158,7 @@ def test_a_volume_may_come_before_its_pool_and_stay_after_it() -> None:
     assert _put(known, _pool(A, existing())) == {B}
 
 
-def test_a_pool_that_nobody_knows_has_no_neighbours() -> None:
+def test_an_unknown_pool_has_no_neighbours() -> None:
     assert _known(_pool(B)).of(A, "kvcache") == ()
 
 
@@ -162,7 +166,7 @@ BASES = [{}, NAMED, existing(), by_hand(), api(), {"tiers": {"lustre": None}}]
 
 
 @pytest.mark.parametrize("seed", range(20))
-def test_whatever_happens_everybody_concerned_is_told_and_only_what_is_now_counts(seed: int) -> None:
+def test_after_any_changes_all_affected_pools_were_returned_and_only_the_last_state_counts(seed: int) -> None:
     chance, known = random.Random(seed), Neighbourhood()
     now: dict[PoolKey, Any] = {}
     for _ in range(60):
@@ -179,7 +183,7 @@ def test_whatever_happens_everybody_concerned_is_told_and_only_what_is_now_count
 
 
 def _something(chance: random.Random, known: Neighbourhood, now: Any, key: PoolKey) -> set[Any]:
-    """A pool comes, changes or goes, or its volume does."""
+    """Create, change or delete a pool or its PersistentVolume."""
     if chance.random() < 0.3:
         return known.mount(key, chance.choice(["", "given", "kvcache"]))
     now[key] = chance.choice([*BASES, None])

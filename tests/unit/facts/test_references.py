@@ -1,4 +1,4 @@
-"""Secrets and ConfigMaps are asked for by name, and only what the pool needs of them is kept."""
+"""Secrets and ConfigMaps are read by name, and only what the pool needs is kept."""
 
 from typing import Any
 
@@ -36,7 +36,7 @@ DOCUMENTS = pool(
 
 
 def _cluster(kind: str, name: str, found: Any) -> MemoryClient:
-    """With this object, or with this answer to every request."""
+    """With this object, or with this result for every request."""
     if found is None:
         return MemoryClient()
     if isinstance(found, ApiError):
@@ -59,7 +59,7 @@ FORBIDDEN = ApiError(403, "Forbidden", "no")
         "one that may not be read": (FORBIDDEN, None),
     },
 )
-async def test_of_a_secret_only_the_keys_are_kept(found: Any, keys: frozenset[str] | None) -> None:
+async def test_only_the_keys_of_a_secret_are_kept(found: Any, keys: frozenset[str] | None) -> None:
     client = _cluster("Secret", "hf", found)
     assert (await read_secrets(client, TOKENS)).keys == {"hf": keys}
     assert client.reads == ([] if found is FORBIDDEN else [("get", "Secret", "hf")]), "once, by its name"
@@ -79,9 +79,7 @@ async def test_of_a_secret_only_the_keys_are_kept(found: Any, keys: frozenset[st
         "one that may not be read": (FORBIDDEN, None),
     },
 )
-async def test_of_a_config_map_only_what_the_pool_names_is_kept(
-    found: Any, data: dict[str, str] | None
-) -> None:
+async def test_only_the_named_keys_of_a_config_map_are_kept(found: Any, data: dict[str, str] | None) -> None:
     client = _cluster("ConfigMap", "configs", found)
     assert (await read_config_maps(client, DOCUMENTS)).data == {"configs": data}
     assert client.reads == ([] if found is FORBIDDEN else [("get", "ConfigMap", "configs")]), (
@@ -89,7 +87,7 @@ async def test_of_a_config_map_only_what_the_pool_names_is_kept(
     )
 
 
-async def test_every_secret_that_pods_need_is_asked_for_and_no_config_map() -> None:
+async def test_every_secret_that_pods_need_is_read_and_no_config_map() -> None:
     client = MemoryClient()
     needs = model(
         tokenSecretRef={"name": "hf"},
@@ -105,7 +103,7 @@ async def test_every_secret_that_pods_need_is_asked_for_and_no_config_map() -> N
     assert len(client.reads) == 4
 
 
-async def test_a_pool_that_names_none_costs_no_request() -> None:
+async def test_a_pool_without_references_costs_no_request() -> None:
     client = MemoryClient()
     of = pool(models=[model(modelConfigFrom={"inline": "{}"}), model(name="plain")])
     assert (await read_secrets(client, of)).keys == {}
@@ -114,6 +112,6 @@ async def test_a_pool_that_names_none_costs_no_request() -> None:
 
 
 @pytest.mark.parametrize(("read", "of"), [(read_secrets, TOKENS), (read_config_maps, DOCUMENTS)])
-async def test_any_other_failure_is_not_taken_for_an_answer(read: Any, of: Any) -> None:
+async def test_any_other_failure_is_raised(read: Any, of: Any) -> None:
     with pytest.raises(ApiError):
         await read(_cluster("", "", ApiError(500, "InternalError", "no")), of)

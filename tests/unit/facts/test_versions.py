@@ -1,4 +1,4 @@
-"""GKE versions are read and ordered by number."""
+"""GKE versions are parsed and ordered by number."""
 
 import pytest
 from hypothesis import given
@@ -14,14 +14,14 @@ from unit.tables import table
     "text, version",
     {
         "the API server's version": ("v1.35.6-gke.1049000", (1, 35, 6, 1049000)),
-        "the GKE API's, which has no v": ("1.35.6-gke.1049000", (1, 35, 6, 1049000)),
-        "space around it does not matter": (" v1.35.6-gke.1049000\n", (1, 35, 6, 1049000)),
+        "the GKE API's version, without v": ("1.35.6-gke.1049000", (1, 35, 6, 1049000)),
+        "space around it is ignored": (" v1.35.6-gke.1049000\n", (1, 35, 6, 1049000)),
         "build 0": ("1.33.0-gke.0", (1, 33, 0, 0)),
         "a two-digit patch": ("v1.33.12-gke.7", (1, 33, 12, 7)),
         "numbers beyond 64 bits": ("v1.33.2-gke.99999999999999999999", (1, 33, 2, 99999999999999999999)),
     },
 )
-def test_a_gke_version_is_read(text: str, version: tuple[int, int, int, int]) -> None:
+def test_a_gke_version_is_parsed(text: str, version: tuple[int, int, int, int]) -> None:
     assert parse(text) == GKEVersion(*version)
 
 
@@ -46,7 +46,7 @@ def test_a_gke_version_is_read(text: str, version: tuple[int, int, int, int]) ->
         "v1.33.2-gke." + "9" * 5000,
     ],
 )
-def test_anything_else_is_no_gke_version(text: str) -> None:
+def test_other_text_is_not_a_gke_version(text: str) -> None:
     assert parse(text) is None
 
 
@@ -56,9 +56,9 @@ def test_anything_else_is_no_gke_version(text: str) -> None:
         "builds are numbers": ("1.33.2-gke.999", "1.33.2-gke.1111000"),
         "patches are numbers": ("1.33.9-gke.0", "1.33.10-gke.0"),
         "minors are numbers": ("1.9.0-gke.0", "1.33.0-gke.0"),
-        "a patch counts more than a build": ("1.33.2-gke.9999999", "1.33.3-gke.1"),
-        "a minor counts more than a patch": ("1.33.99-gke.1", "1.34.0-gke.1"),
-        "a major counts more than a minor": ("1.99.0-gke.1", "2.0.0-gke.1"),
+        "a patch has priority over a build": ("1.33.2-gke.9999999", "1.33.3-gke.1"),
+        "a minor has priority over a patch": ("1.33.99-gke.1", "1.34.0-gke.1"),
+        "a major has priority over a minor": ("1.99.0-gke.1", "2.0.0-gke.1"),
     },
 )
 def test_versions_are_ordered_by_number(older: str, newer: str) -> None:
@@ -69,7 +69,7 @@ def test_versions_are_ordered_by_number(older: str, newer: str) -> None:
 
 
 @given(st.tuples(*[st.integers(min_value=0, max_value=10**9)] * 4))
-def test_a_version_is_written_as_it_is_read(numbers: tuple[int, int, int, int]) -> None:
+def test_a_version_is_written_in_the_form_in_which_it_is_parsed(numbers: tuple[int, int, int, int]) -> None:
     assert parse(str(GKEVersion(*numbers))) == GKEVersion(*numbers)
 
 

@@ -1,4 +1,4 @@
-"""PersistentVolumes of the Lustre driver as facts."""
+"""PersistentVolumes of the Lustre CSI driver as facts."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ def _volume(**changes: Any) -> Volume:
     return found
 
 
-def test_what_matters_of_a_volume() -> None:
+def test_a_persistent_volume_is_reduced_to_its_facts() -> None:
     found = _volume(status={"phase": "Failed", "message": "it has snapshots"})
     assert (found.address, found.filesystem, found.capacity) == ("10.0.0.4", "given", 18_000 * GIB)
     assert (found.phase, found.message, found.reclaim) == ("Failed", "it has snapshots", "Retain")
@@ -25,7 +25,7 @@ def test_what_matters_of_a_volume() -> None:
     assert (found.claim_uid, found.storage_class, found.version) == ("", "", "10")
 
 
-def test_volumes_of_other_drivers_do_not_matter() -> None:
+def test_persistent_volumes_of_other_drivers_are_ignored() -> None:
     assert volume(live(PV, spec={"csi": {"driver": "pd.csi.storage.gke.io"}})) is None
 
 
@@ -39,16 +39,16 @@ def test_volumes_of_other_drivers_do_not_matter() -> None:
         "missing": ("", ""),
     },
 )
-def test_the_instance_behind_a_volume(handle: str, name: str) -> None:
+def test_the_instance_of_a_persistent_volume(handle: str, name: str) -> None:
     assert _volume(spec={"csi": {"volumeHandle": handle}}).instance == name
 
 
-def test_volumes_are_found_by_claim_and_by_file_system() -> None:
+def test_persistent_volumes_are_found_by_pvc_and_by_file_system() -> None:
     found = _volume()
     known = Volumes({found.name: found})
     assert found.claim is not None
     assert known.by_claim[found.claim] == known.by_filesystem["given"] == (found,)
 
 
-def test_a_later_version_alone_is_no_change() -> None:
+def test_a_new_resource_version_alone_is_not_a_change() -> None:
     assert _volume(metadata={"resourceVersion": "11"}) == _volume()

@@ -1,4 +1,4 @@
-"""Every call of Google's real clients ends in time: with what was asked for, or with a GoogleError."""
+"""Every call of Google's real clients ends in time, with a result or a GoogleError."""
 
 import asyncio
 from collections.abc import Awaitable, Callable
@@ -30,7 +30,7 @@ CALLS: dict[str, Callable[[], Awaitable[Any]]] = {
 
 @dataclass
 class Call:
-    """A call, and the API that it asks: its address, whose variable can be set, and how many requests it had."""
+    """A call, and its API: the address, the variable that sets it, and the number of requests."""
 
     make: Callable[[], Awaitable[Any]]
     fail: Callable[[Fault], object]
@@ -74,7 +74,7 @@ def call(request: pytest.FixtureRequest, gke_api: GKEApi, lustre_api: LustreAPI)
         ("DEADLINE_EXCEEDED", 504, "DeadlineExceeded"),
     ],
 )
-async def test_a_refusal_keeps_its_codes_and_googles_words_and_is_not_repeated(
+async def test_an_error_keeps_its_codes_and_message_and_is_not_retried(
     call: Call, status: str, code: int, name: str
 ) -> None:
     call.fail(refusal(status, "in Google's words"))
@@ -83,7 +83,7 @@ async def test_a_refusal_keeps_its_codes_and_googles_words_and_is_not_repeated(
     assert call.requests() == 1
 
 
-async def test_credentials_that_google_does_not_take_are_named_as_the_cause(call: Call) -> None:
+async def test_refused_credentials_are_a_separate_error(call: Call) -> None:
     call.fail(refusal("UNAUTHENTICATED"))
     error = await call.refused()
     assert isinstance(error, errors.NoCredentialsError)
@@ -94,7 +94,7 @@ async def test_credentials_that_google_does_not_take_are_named_as_the_cause(call
     ("code", "status"),
     [(404, "Unimplemented"), (403, "PermissionDenied"), (503, "Unavailable"), (418, "Unknown")],
 )
-async def test_a_refusal_by_something_that_is_not_google_says_nothing_about_the_resource(
+async def test_an_error_from_another_server_is_not_about_the_resource(
     call: Call, code: int, status: str
 ) -> None:
     call.fail(Reply(code, b"<html>\n  <b>no</b>\n</html>", "text/html"))
@@ -115,13 +115,13 @@ async def test_a_refusal_by_something_that_is_not_google_says_nothing_about_the_
         b'{"a":' * 50_000,
     ],
 )
-async def test_an_answer_that_cannot_be_read_is_an_error(call: Call, body: bytes) -> None:
+async def test_a_response_that_cannot_be_parsed_is_an_error(call: Call, body: bytes) -> None:
     call.fail(Reply(200, body))
     assert isinstance(await call.refused(), errors.BadAnswerError)
 
 
 @pytest.mark.parametrize("body", [b'{"error": "denied"}', b'"denied"'])
-async def test_an_error_that_cannot_be_read_is_an_error_too(gke_api: GKEApi, body: bytes) -> None:
+async def test_an_error_response_that_cannot_be_parsed_is_an_error(gke_api: GKEApi, body: bytes) -> None:
     gke_api.fail(Reply(403, body))
     with pytest.raises(errors.BadAnswerError):
         await CALLS["get_cluster"]()
@@ -134,21 +134,23 @@ async def test_long_messages_are_cut(call: Call) -> None:
 
 @pytest.mark.usefixtures("short_reads")
 @pytest.mark.parametrize(("fault", "status"), [(Drop, "Unavailable"), (Hold, "DeadlineExceeded")])
-async def test_silence_is_an_error_after_one_request(call: Call, fault: type[Fault], status: str) -> None:
+async def test_a_missing_response_is_an_error_after_one_request(
+    call: Call, fault: type[Fault], status: str
+) -> None:
     call.fail(fault())  # type: ignore[call-arg]
     error = await call.refused()
     assert isinstance(error, errors.NoAnswerError)
     assert (error.code, error.status, call.requests()) == (0, status, 1)
 
 
-async def test_an_answer_that_never_ends_is_given_up(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
+async def test_a_response_that_never_ends_is_an_error(call: Call, monkeypatch: pytest.MonkeyPatch) -> None:
     with suppress(errors.GoogleError):
         await call.make()  # imports the client
     monkeypatch.setattr(clients, "TOTAL_SECONDS", 0.3)
     call.fail(Hold(trickle=True))
     error = await call.refused()
     assert error.status == "DeadlineExceeded"
-    assert str(error) == "no answer within 0.3 s, credentials included"
+    assert str(error) == "no response within 0.3 s, including the time for credentials"
 
 
 async def test_a_refused_connection_is_an_error_with_a_reason(
@@ -161,7 +163,7 @@ async def test_a_refused_connection_is_an_error_with_a_reason(
     assert REQUEST not in str(error)
 
 
-async def test_without_credentials_nothing_is_asked(
+async def test_without_credentials_there_is_no_request(
     call: Call, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     for name in ("HOME", "CLOUDSDK_CONFIG"):
@@ -175,7 +177,7 @@ async def test_without_credentials_nothing_is_asked(
     assert call.requests() == 0
 
 
-async def test_no_credentials_travel_unencrypted_and_a_new_address_is_taken_up(
+async def test_credentials_are_not_sent_over_http_and_a_new_address_is_used(
     gke_api: GKEApi, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     gke_api.put(CLUSTER, cluster())
@@ -189,7 +191,7 @@ async def test_no_credentials_travel_unencrypted_and_a_new_address_is_taken_up(
     assert len(gke_api.calls()) == 1
 
 
-async def test_hanging_calls_leave_the_threads_of_the_event_loop_alone(gke_api: GKEApi) -> None:
+async def test_hanging_calls_do_not_use_threads_of_the_event_loop(gke_api: GKEApi) -> None:
     hold = Hold()
     gke_api.put(CLUSTER, cluster())
     gke_api.fail(hold)

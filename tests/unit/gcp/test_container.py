@@ -1,4 +1,4 @@
-"""What the real client of the GKE API reads of a cluster."""
+"""Reads a cluster with the real client of the GKE API."""
 
 from typing import Any
 
@@ -12,7 +12,7 @@ async def get() -> Any:
     return await clients.get_cluster("p", "us-central1", "c")
 
 
-async def test_the_document_of_a_cluster_arrives_whole(gke_api: GKEApi) -> None:
+async def test_all_fields_of_a_cluster_are_read(gke_api: GKEApi) -> None:
     pools = [node_pool("ssd", "a3-highgpu-8g", local_ssds=16)]
     gke_api.put(NAME, cluster("projects/p/global/networks/n", autopilot=True, node_pools=pools))
     found = await get()
@@ -25,7 +25,7 @@ async def test_the_document_of_a_cluster_arrives_whole(gke_api: GKEApi) -> None:
     assert pool.config.ephemeral_storage_local_ssd_config.local_ssd_count == 16
 
 
-async def test_fields_and_words_of_the_future_are_passed_over(gke_api: GKEApi) -> None:
+async def test_unknown_fields_and_values_are_ignored(gke_api: GKEApi) -> None:
     future: dict[str, Any] = {
         "status": "DREAMING",
         "quantum": {"qubits": 7},
@@ -35,7 +35,7 @@ async def test_fields_and_words_of_the_future_are_passed_over(gke_api: GKEApi) -
     assert (await get()).network_config.network == "projects/p/global/networks/n"
 
 
-async def test_a_project_of_a_domain_is_named_as_it_is(gke_api: GKEApi) -> None:
+async def test_a_project_id_with_a_domain_is_not_changed(gke_api: GKEApi) -> None:
     name = "projects/example.com:p/locations/us-central1-a/clusters/c"
     gke_api.put(name, cluster())
     await clients.get_cluster("example.com:p", "us-central1-a", "c")

@@ -1,4 +1,4 @@
-"""What the real client of the Lustre API says to it, and reads of its answers."""
+"""Requests and responses of the real client of the Lustre API."""
 
 import json
 from typing import Any
@@ -16,7 +16,7 @@ from unit.google import HOME, LOCATION, REQUEST
 COPY = {"uri": "gs://bucket/prefix/", "path": "/kv"}
 
 
-async def test_the_document_of_an_instance_arrives_whole(project: LustreProject) -> None:
+async def test_all_fields_of_an_instance_are_read(project: LustreProject) -> None:
     project.put("home", instance(18000, throughput=500, labels={"a": "b"}))
     found = await clients.get_instance(HOME)
     assert (found.name, found.state.name, found.capacity_gib) == (HOME, "ACTIVE", 18000)
@@ -24,7 +24,7 @@ async def test_the_document_of_an_instance_arrives_whole(project: LustreProject)
     assert found.mount_point.endswith("@tcp:/kvcache")
 
 
-async def test_an_instance_is_created_as_described(project: LustreProject) -> None:
+async def test_an_instance_is_created_with_all_fields(project: LustreProject) -> None:
     body = instance(472000, dynamic=True, labels={"kvtier-pool": "x"}, kmsKey=None) | {
         "accessRulesOptions": {"defaultSquashMode": "NO_SQUASH"},
         "maintenancePolicy": {
@@ -40,7 +40,7 @@ async def test_an_instance_is_created_as_described(project: LustreProject) -> No
     assert operation.name == project.operations()[0]["name"]
 
 
-async def test_an_update_changes_just_the_fields_of_its_body(project: LustreProject) -> None:
+async def test_an_update_changes_only_the_fields_of_its_body(project: LustreProject) -> None:
     project.put("home", instance(9000, labels={"a": "b"}, description="old"))
     await clients.start_operation("update", HOME, REQUEST, {"capacityGib": "18000", "labels": {"c": "d"}})
     (call,) = project.calls("update")
@@ -49,13 +49,13 @@ async def test_an_update_changes_just_the_fields_of_its_body(project: LustreProj
     assert (changed["capacityGib"], changed["labels"], changed["description"]) == ("18000", {"c": "d"}, "old")
 
 
-async def test_an_update_can_take_a_field_away(project: LustreProject) -> None:
+async def test_an_update_can_remove_a_field(project: LustreProject) -> None:
     project.put("home", instance(description="old"))
     await clients.start_operation("update", HOME, REQUEST, {"description": None})
     assert not project.instances()[HOME].get("description")
 
 
-async def test_an_instance_is_deleted_without_what_others_have_added_to_it(project: LustreProject) -> None:
+async def test_an_instance_is_deleted_without_force(project: LustreProject) -> None:
     project.put("home")
     await clients.start_operation("delete", HOME, REQUEST, {})
     (call,) = project.calls("delete")
@@ -65,7 +65,7 @@ async def test_an_instance_is_deleted_without_what_others_have_added_to_it(proje
 
 
 @pytest.mark.parametrize("verb", ["import", "export"])
-async def test_a_copy_names_its_ends_and_tells_its_progress(
+async def test_a_copy_has_source_and_target_and_reports_progress(
     project: LustreProject, verb: clients.Verb
 ) -> None:
     project.put("home")
@@ -83,7 +83,7 @@ async def test_a_copy_names_its_ends_and_tells_its_progress(
     assert (counters.found_objects_count, counters.objects_failed_count) == (100, 1)
 
 
-async def test_other_operations_copy_nothing(project: LustreProject) -> None:
+async def test_other_operations_are_not_copies(project: LustreProject) -> None:
     operation = await clients.start_operation("create", HOME, REQUEST, instance())
     assert clients.transfer(operation) is None
 
@@ -97,7 +97,7 @@ async def test_a_repeated_request_is_the_same_operation(project: LustreProject) 
 @pytest.mark.parametrize(
     "body", [{"capacityGib": "many"}, {"unheardOf": 1}, {"labels": 5}, {"capacity_gib": 9000}]
 )
-async def test_a_body_that_the_client_cannot_say_is_refused_here(
+async def test_an_invalid_body_is_refused_without_a_request(
     project: LustreProject, body: dict[str, Any]
 ) -> None:
     with pytest.raises(errors.GoogleError) as caught:
@@ -106,13 +106,13 @@ async def test_a_body_that_the_client_cannot_say_is_refused_here(
     assert not project.calls()
 
 
-async def test_fields_and_words_of_the_future_are_passed_over(project: LustreProject) -> None:
+async def test_unknown_fields_and_values_of_an_instance_are_ignored(project: LustreProject) -> None:
     future = {"name": HOME, "state": "DREAMING", "quantum": {"qubits": 7}, "capacityGib": "9000"}
     project.fail(Reply(200, json.dumps(future).encode()), "get")
     assert (await clients.get_instance(HOME)).capacity_gib == 9000
 
 
-async def test_operations_of_the_future_are_read_as_well(project: LustreProject) -> None:
+async def test_unknown_fields_and_types_of_an_operation_are_ignored(project: LustreProject) -> None:
     kind = "type.googleapis.com/google.cloud.lustre.v1."
     future = {
         "name": f"{LOCATION}/operations/o",
@@ -128,7 +128,7 @@ async def test_operations_of_the_future_are_read_as_well(project: LustreProject)
 
 
 @pytest.mark.parametrize("body", [b"{}", b"[]"])
-async def test_an_answer_without_a_name_is_not_the_api_s(project: LustreProject, body: bytes) -> None:
+async def test_a_response_without_a_name_is_an_error(project: LustreProject, body: bytes) -> None:
     project.fail(Reply(200, body), times=-1)
     for call in (
         clients.get_instance(HOME),

@@ -53,9 +53,7 @@ def test_a_chunk(geometry: Geometry | None, shared: bool, found: Chunk) -> None:
 
 @pytest.mark.parametrize("model", data("models")["models"])
 @pytest.mark.parametrize("gpus", [1, 8])
-def test_files_on_a_shared_tier_are_large_or_have_the_most_tokens(
-    model: str, gpus: int
-) -> None:
+def test_files_on_a_shared_tier_are_large_or_have_the_most_tokens(model: str, gpus: int) -> None:
     layers = cached(config(model), "auto", gpus)
     of = geometry(layers, gpus) if layers else None
     found = cut(of, suited(of, usual=16, shared=True))

@@ -23,7 +23,9 @@ FLAGS = ENGINES.versions["0.33"].geometry_flags
 
 def _of(**changes: Any) -> Geometry | None:
     served = ServedModel.model_validate(model(**changes))
-    return served_geometry(served, FLAGS, known_config(served, model_document(served, ConfigMaps(), "team-a")))
+    return served_geometry(
+        served, FLAGS, known_config(served, model_document(served, ConfigMaps(), "team-a"))
+    )
 
 
 def test_a_known_model_on_its_gpus() -> None:
@@ -41,9 +43,7 @@ def test_a_known_model_on_its_gpus() -> None:
         "a draft model": {"extraArgs": ["--speculative-config", "{}"]},
         "pipeline stages": {"extraArgs": ["-pp", "2"]},
         "other model settings, key by key": {"extraArgs": ["--hf-overrides.num_hidden_layers=1"]},
-        "an empty document, also for a model of the table": {
-            "modelConfigFrom": {"inline": "{}"}
-        },
+        "an empty document, also for a model of the table": {"modelConfigFrom": {"inline": "{}"}},
         "a document that is not JSON": {"modelConfigFrom": {"inline": "{,"}},
         "a document that was not read": {"modelConfigFrom": {"configMapKeyRef": {"name": "m"}}},
     },
