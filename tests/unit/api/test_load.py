@@ -26,23 +26,26 @@ def test_the_status_in_a_file_is_ignored() -> None:
 @table(
     "text, words",
     {
-        "text that is not YAML is refused": ("{", "not YAML"),
-        "a file without a pool is refused": ("kind: Secret", "no KVCachePool of kvtier.dev/v1alpha1 in it"),
+        "text that is not YAML is refused": ("{", "not valid YAML: "),
+        "a file without a pool is refused": (
+            "kind: Secret",
+            "contains no KVCachePool of kvtier.dev/v1alpha1",
+        ),
         "another project's KVCachePool is refused": (
             _file(merged(document(), {"apiVersion": "other.example/v1"})),
-            "apiVersion of a KVCachePool must be kvtier.dev/v1alpha1, not 'other.example/v1'",
+            "apiVersion: must be kvtier.dev/v1alpha1 for a KVCachePool, not 'other.example/v1'",
         ),
         "a pool without a name is refused": (
             _file(merged(document(), {"metadata": {"name": None}})),
-            "metadata.name is missing or not a string",
+            "metadata.name: must be a string; put quotes around names such as",
         ),
         "a name that YAML reads as a number is refused": (
             "{apiVersion: kvtier.dev/v1alpha1, kind: KVCachePool, metadata: {name: 123}}",
-            "metadata.name is missing or not a string",
+            "metadata.name: must be a string; put quotes around names such as",
         ),
         "a field that does not exist is named": (
             _file(document(tiers={"lustre": {"capacityy": "1Gi"}})),
-            "spec.tiers.lustre.capacityy: no such field",
+            "spec.tiers.lustre.capacityy: unknown field; remove it or correct its name",
         ),
         "a problem in a list is found by its index": (
             _file(document(models=[model(), model(name="Capital")])),
