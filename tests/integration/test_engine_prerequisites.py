@@ -1,4 +1,4 @@
-"""What engines cannot start with, on a real control plane: none is made, and one that runs stays as it is."""
+"""Faults with which engines cannot start, on a real control plane: none is created, and a running one stays."""
 
 import base64
 import json
@@ -43,15 +43,17 @@ def _generation(pools: Pools) -> int:
 def test_too_large_a_cpu_tier_is_refused_with_the_numbers(pools: Pools) -> None:
     pools.create("memory", tiers__cpu__capacity="1500Gi")
     found = pools.wait("memory", "CPUTierFits", "False", "TooLarge")
-    assert "GKE leaves to Pods on a3-highgpu-8g 1827Gi" in found["message"]
-    assert "at most 1434Gi per Pod" in found["message"]
+    assert "a3-highgpu-8g allows 1434Gi" in found["message"]
+    assert "for engines leave of 1827Gi. Reduce them to 1434Gi or less per Pod." in found["message"]
     pools.wait("memory", "StorageReady")
     assert pools.children(*DEPLOYMENT) == []
     pools.patch("memory", {"tiers": {"cpu": {"capacity": "1434Gi"}}})
     pools.wait("memory")
 
 
-def test_an_engine_that_runs_stays_as_it_is_when_too_small_a_node_joins(pools: Pools, nodes: Nodes) -> None:
+def test_a_running_engine_is_not_changed_when_a_node_joins_that_is_too_small(
+    pools: Pools, nodes: Nodes
+) -> None:
     nodes.add("large")
     changes = {"tiers__cpu__capacity": "180Gi", "tiers__localSSD": None}
     pools.create("grown", models__0__tensorParallelSize=1, **changes, **nodes.pool())
@@ -59,7 +61,7 @@ def test_an_engine_that_runs_stays_as_it_is_when_too_small_a_node_joins(pools: P
     before = _generation(pools)
     small = nodes.add("small", machine="a3-highgpu-1g")
     found = pools.wait("grown", "CPUTierFits", "False", "TooLarge")
-    assert f"node {small} has for Pods" in found["message"]
+    assert f"node {small} allows" in found["message"]
     assert _generation(pools) == before
     nodes.remove(small)
     pools.wait("grown")
@@ -74,17 +76,17 @@ def test_confidential_nodes_are_refused(pools: Pools, nodes: Nodes) -> None:
     assert pools.children(*DEPLOYMENT) == []
 
 
-def test_settings_that_cannot_work_are_refused_naming_both_sides(pools: Pools) -> None:
+def test_conflicting_settings_are_refused_and_both_are_named(pools: Pools) -> None:
     pools.create("settings", models__0__extraArgs=["--pipeline_parallel_size", "2"])
     found = pools.wait("settings", "EngineSupported", "False", "ConflictingSettings")
-    assert "--pipeline-parallel-size 2 of extraArgs" in found["message"]
+    assert "--pipeline-parallel-size 2 in extraArgs conflicts with" in found["message"]
     assert "tensorParallelSize" in found["message"]
     assert pools.children(*DEPLOYMENT) == []
     pools.create("fine", models__0__extraArgs=["--pipeline_parallel_size", "1"])
     pools.wait("fine")
 
 
-def test_an_edit_that_engines_would_not_start_with_does_not_reach_them(pools: Pools) -> None:
+def test_an_edit_with_which_engines_would_not_start_does_not_change_them(pools: Pools) -> None:
     created = pools.create("typed")
     pools.wait("typed")
     before, model = _generation(pools), created["spec"]["models"][0]
@@ -101,7 +103,7 @@ def test_an_edit_that_engines_would_not_start_with_does_not_reach_them(pools: Po
     assert _generation(pools) == before + 1
 
 
-def test_a_missing_pull_secret_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+def test_a_missing_pull_secret_blocks_engines_until_it_is_created(pools: Pools, kube: Kube) -> None:
     pools.create("pulled", models__0__engine={"imagePullSecrets": [{"name": "registry"}]})
     found = pools.wait("pulled", "CredentialsPresent", "False", "SecretMissing")
     assert "create secret docker-registry registry" in found["message"]
@@ -111,7 +113,9 @@ def test_a_missing_pull_secret_holds_engines_back_until_it_is_made(pools: Pools,
     pools.wait("pulled")
 
 
-def test_a_variable_s_config_map_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+def test_a_missing_config_map_of_a_variable_blocks_engines_until_it_is_created(
+    pools: Pools, kube: Kube
+) -> None:
     reference = {"configMapKeyRef": {"name": "settings", "key": "level"}}
     pools.create("variables", models__0__env=[{"name": "VLLM_LOGGING_LEVEL", "valueFrom": reference}])
     found = pools.wait("variables", "CredentialsPresent", "False", "ConfigMapMissing")
@@ -121,17 +125,17 @@ def test_a_variable_s_config_map_holds_engines_back_until_it_is_made(pools: Pool
     pools.wait("variables")
 
 
-def test_a_missing_document_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+def test_a_missing_config_json_blocks_engines_until_it_is_created(pools: Pools, kube: Kube) -> None:
     pools.create("known", models__0__modelConfigFrom={"configMapKeyRef": {"name": "configs"}})
     found = pools.wait("known", "ModelConfigValid", "False", "NotUsable")
-    assert "kubectl create configmap configs" in found["message"]
+    assert f"kubectl -n {pools.namespace} create configmap configs" in found["message"]
     assert pools.children(*DEPLOYMENT) == []
     _make(kube, pools.namespace, "ConfigMap", "configs", data={"config.json": json.dumps(LLAMA)})
     pools.wait("known")
     assert "131072 bytes per token" in pools.condition("known", "ModelConfigValid")["message"]
 
 
-def test_a_model_that_nothing_is_known_of_is_served(pools: Pools) -> None:
+def test_an_unknown_model_is_served(pools: Pools) -> None:
     pools.create("unknown", strict=False)
     pools.wait("unknown", "ModelConfigValid", "True", "NotKnown")
     pools.wait("unknown")

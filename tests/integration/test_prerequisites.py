@@ -1,4 +1,4 @@
-"""Prerequisites on a real control plane: nothing is made before they hold, and they are noticed when they do."""
+"""Prerequisites on a real control plane: kvtier creates nothing before they are met, and notices when they are."""
 
 import pytest
 
@@ -20,7 +20,7 @@ def nodes(kube: Kube, namespace: str) -> Nodes:
     return Nodes(kube, namespace)
 
 
-def test_old_nodes_hold_storage_back_until_they_are_replaced(pools: Pools, nodes: Nodes) -> None:
+def test_old_nodes_block_storage_until_they_are_replaced(pools: Pools, nodes: Nodes) -> None:
     old = nodes.add("old", kubelet="v1.33.2-gke.1110999")
     pools.create("versions", **nodes.pool())
     found = pools.wait("versions", "GKEVersionSupported", "False", "NodesTooOld")
@@ -45,7 +45,7 @@ def test_an_unreadable_node_version_is_unknown_and_blocks_only_a_strict_pool(
     assert len(pools.children(*CLAIM)) == 1
 
 
-def test_another_node_image_holds_engines_back(pools: Pools, nodes: Nodes) -> None:
+def test_another_node_image_blocks_engines(pools: Pools, nodes: Nodes) -> None:
     nodes.add("ubuntu", os="ubuntu")
     pools.create("images", **nodes.pool())
     found = pools.wait("images", "NodeImageSupported", "False", "NotCOS")
@@ -54,7 +54,7 @@ def test_another_node_image_holds_engines_back(pools: Pools, nodes: Nodes) -> No
     assert pools.children(*DEPLOYMENT) == []
 
 
-def test_nodes_without_the_driver_hold_storage_back_until_it_registers(pools: Pools, nodes: Nodes) -> None:
+def test_nodes_without_the_driver_block_storage_until_it_registers(pools: Pools, nodes: Nodes) -> None:
     name = nodes.add("bare", lustre=False)
     pools.create("drivers", **nodes.pool())
     pools.wait("drivers", "LustreDriverEnabled", "False", "NotRegistered")
@@ -72,7 +72,7 @@ def test_nodes_in_another_zone_are_named(pools: Pools, nodes: Nodes) -> None:
     assert pools.children(*CLAIM) == []
 
 
-def test_a_missing_secret_holds_engines_back_until_it_is_made(pools: Pools, kube: Kube) -> None:
+def test_a_missing_secret_blocks_engines_until_it_is_created(pools: Pools, kube: Kube) -> None:
     pools.create("gated", models__0__tokenSecretRef={"name": "hf-token"})
     found = pools.wait("gated", "CredentialsPresent", "False", "SecretMissing")
     assert "create secret generic hf-token" in found["message"]
@@ -92,7 +92,7 @@ def test_a_missing_secret_holds_engines_back_until_it_is_made(pools: Pools, kube
 def test_too_much_local_ssd_is_refused_with_the_numbers(pools: Pools) -> None:
     pools.create("disks", tiers__localSSD__capacity="6000Gi")
     found = pools.wait("disks", "LocalSSDSupported", "False", "TooLarge")
-    assert "136Gi beside it (model weights, logs) are more than the 5254Gi" in found["message"]
+    assert "136Gi for model weights and logs do not fit into the 5254Gi for Pods on 16 Local SSDs." in found["message"]
     assert pools.children(*DEPLOYMENT) == []
 
 
@@ -108,7 +108,7 @@ def test_the_clusters_own_network_is_matched_through_the_gke_api(pools: Pools) -
     pools.wait("network")
 
 
-def test_nothing_is_made_for_an_instance_in_another_network(pools: Pools) -> None:
+def test_nothing_is_created_for_an_instance_in_another_network(pools: Pools) -> None:
     pools.create("network", cluster=OTHER_NETWORK)
     pools.wait("network", "NetworkMatched", "False", "OtherNetwork")
     pools.wait("network", "StorageReady", "False", "PrerequisitesNotMet")
@@ -116,7 +116,7 @@ def test_nothing_is_made_for_an_instance_in_another_network(pools: Pools) -> Non
     assert pools.children(*DEPLOYMENT) == []
 
 
-def test_a_cluster_that_the_gke_api_does_not_know_is_unknown_with_the_way_out(pools: Pools) -> None:
+def test_for_a_cluster_that_does_not_exist_the_network_is_unknown_with_a_remedy(pools: Pools) -> None:
     pools.create("network", cluster=SAME_NETWORK | {"name": "nowhere"})
     found = pools.wait("network", "NetworkMatched", "Unknown")
     assert "spec.cluster" in found["message"]

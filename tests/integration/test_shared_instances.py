@@ -49,7 +49,7 @@ def test_of_two_pools_with_one_file_system_name_the_second_waits_until_the_first
     pools.wait("first", "StorageReady")
     pools.create("second", **named, **nodes.pool())
     found = pools.wait("second", "FilesystemUnique", "False", "FilesystemNameTaken")
-    assert f"pool {pools.namespace}/first, which was there first, has file system name" in found["message"]
+    assert f"The older pool {pools.namespace}/first uses file system name" in found["message"]
     pools.wait("second", "StorageReady", "False", "PrerequisitesNotMet")
     assert len(pools.children(*CLAIM)) == 1
     pools.delete("first")
@@ -84,7 +84,7 @@ def test_a_second_pool_on_an_existing_instance_is_told_to_join_the_first(
     until_condition(pools, "first", "True", "Unique", "FilesystemUnique")
     pools.create("second", **existing(lustre_project), **nodes.pool())
     found = until_condition(pools, "second", "False", "InstanceShared", "FilesystemUnique")
-    assert "add these models to that pool" in found["message"]
+    assert "Add these models to that pool" in found["message"]
     assert len(pools.children(*VOLUME)) <= 1
     assert pools.children(*CLASS) == []
 
@@ -97,7 +97,7 @@ def test_the_volume_of_somebody_else_is_pointed_at_and_blocks_nothing(
     try:
         pools.create("chat", **named, **nodes.pool())
         found = pools.wait("chat", "FilesystemUnique", "Unknown", "ForeignVolume")
-        assert f"PersistentVolume {name} has file system name {filesystem} too" in found["message"]
+        assert f"File system name {filesystem} is also used by PersistentVolume {name}" in found["message"]
         pools.wait("chat", "StorageReady")
     finally:
         pools.kube.delete("v1", "PersistentVolume", name)
@@ -159,7 +159,7 @@ def test_more_than_the_instance_has_is_not_promised(pools: Pools, lustre_project
     lustre_project.put("shared", instance(filesystem="byhand", capacity_gib=9000))
     pools.create("chat", **existing(lustre_project, **BY_HAND))
     found = until_condition(pools, "chat", "False", "LargerThanInstance", "CapacityValid")
-    assert "has 9000Gi: set it to 9000Gi" in found["message"]
+    assert "has 9000Gi. Set it to 9000Gi." in found["message"]
     assert pools.children(*VOLUME) == []
 
 
@@ -201,8 +201,8 @@ def test_kvtier_check_looks_at_instance_volumes_and_pools_too(
     assert done.returncode == 1
     assert found["FilesystemUnique"]["reason"] == "InstanceShared"
     assert name in found["FilesystemUnique"]["message"]
-    assert found["CapacityValid"]["message"] == "the instance has 9000Gi"
-    assert "the instance listens at 6988" in found["PortMatched"]["message"]
+    assert found["CapacityValid"]["message"] == "The instance has 9000Gi."
+    assert "The instance listens on port 6988." in found["PortMatched"]["message"]
 
 
 def _theirs(pools: Pools) -> str:
