@@ -1,4 +1,4 @@
-"""Models as their config.json describes them, as far as that decides what their KV cache holds."""
+"""The fields of config.json that decide the content of the KV cache, for several models."""
 
 from typing import Any
 
@@ -53,7 +53,7 @@ DEEPSEEK_V3 = _llama(61, 7168, 128, 128) | {
     "topk_method": "noaux_tc",
     "routed_scaling_factor": 2.5,
 }
-# Five layers that look back 1024 tokens, then one that sees all: 52 and 10.
+# Five layers with a window of 1024 tokens, then one with full attention: 52 and 10.
 GEMMA_27B = _llama(62, 5376, 32, 16) | {
     "architectures": ["Gemma3ForCausalLM"],
     "model_type": "gemma3_text",
@@ -63,7 +63,7 @@ GEMMA_27B = _llama(62, 5376, 32, 16) | {
     "query_pre_attn_scalar": 168,
     "hidden_activation": "gelu_pytorch_tanh",
 }
-# Every eighth layer has attention, the others a state of their own: 4 and 28.
+# Every eighth layer has attention, the others have a state: 4 and 28.
 JAMBA = _llama(32, 4096, 32, 8) | {
     "architectures": ["JambaForCausalLM"],
     "model_type": "jamba",

@@ -1,4 +1,4 @@
-"""A Pod whose engine has an LMCache server beside it: both containers as kvtier renders them, but for the ports."""
+"""A Pod with an engine and an LMCache server: both containers as kvtier renders them, with other ports."""
 
 import dataclasses
 import re
@@ -30,18 +30,18 @@ _RECOVERY_SECONDS = 60.0
 
 
 def pool(vllm: str, **changes: Any) -> KVCachePool:
-    """The small pool with backend LMCache; `changes` are of its model."""
+    """The small pool with backend LMCache and `changes` of its model."""
     engine = {"backend": "LMCache", "version": vllm, "lmcache": {"version": VERSION, "cpu": 2}}
     return small.pool(engine=engine, blocksPerChunk=BLOCKS, **changes)
 
 
 def below(of: KVCachePool) -> str:
-    """Where its blocks are, below the root of a tier."""
+    """Path of its blocks below the root of a tier."""
     return directory(of, of.spec.models[0], BLOCKS)
 
 
 class CacheServer:
-    """The cache server of a Pod. It keeps its ports when it starts anew, as in a Pod of its own network."""
+    """The cache server of a Pod. It keeps its ports after a restart, as in a Pod with its own network."""
 
     container: Container
 
@@ -93,16 +93,16 @@ class Cached:
         return answer.tokens, found
 
     def modes(self) -> list[str]:
-        """How engine and server exchanged blocks, one word for each time that the engine registered."""
+        """The transfer mode of each registration of the engine, in order."""
         return re.findall(r"context registered \(.*mode=(\w+)", self._log())
 
     def in_memory(self) -> int:
-        """Bytes of /dev/shm that the CPU tier takes by now."""
+        """Bytes of /dev/shm that the CPU tier uses now."""
         return self.pod.path(f"/dev/shm/{lmcache.SEGMENT}").stat().st_blocks * 512
 
     @contextmanager
     def recovery(self) -> Iterator[None]:
-        """Wait until the engine's scheduler and its worker have both found the server again."""
+        """Wait until both the scheduler and the worker of the engine are connected to the server again."""
         before = self._recoveries()
         yield
         eventually(lambda: self._recoveries() == before + 2, _RECOVERY_SECONDS, "the engine finds the server")

@@ -22,13 +22,13 @@ WEIGHTS = Path(__file__).parent / "inside" / "weights.py"
 
 
 _SLOW = ("test_lmcache", "native")
-"""What starts engines, the longest first."""
+"""Test modules that start engines, the slowest first."""
 _QUICK = ("0.33", "0.32")
-"""What asks the worker of a version, or is about none."""
+"""Test modules that use the worker of a version, or no version."""
 
 
 class ByEngine(LoadScopeScheduling):  # type: ignore[misc]
-    """Tests that share servers run in one process, and so do those that ask workers."""
+    """Run tests that share servers in one process, and also tests that share workers."""
 
     def _split_scope(self, nodeid: str) -> str:
         return _group(nodeid)
@@ -40,20 +40,20 @@ def _group(nodeid: str) -> str:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """The slow groups first: each process takes one, and then what is left."""
+    """Run the slow groups first: each process takes one, then the remaining tests."""
     order = (*_SLOW, *_QUICK)
     items.sort(key=lambda item: order.index(_group(item.nodeid)))
 
 
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Producer) -> ByEngine:
-    """Starting an engine takes half a minute: two processes must not both start the same."""
+    """The start of an engine takes half a minute, so only one process may start each."""
     config.option.loadscopereorder = False
     return ByEngine(config, log)
 
 
 @pytest.fixture(scope="session")
 def engines(pytestconfig: pytest.Config) -> Environment:
-    """The engines' Python environment, built if need be, with the build's progress shown."""
+    """The Python environment of the engines. It is built if it does not exist, with progress output."""
     capture = pytestconfig.pluginmanager.getplugin("capturemanager")
     with capture.global_and_fixture_disabled():
         return environment.ensure()
@@ -61,7 +61,7 @@ def engines(pytestconfig: pytest.Config) -> Environment:
 
 @pytest.fixture(scope="session")
 def workers(engines: Environment) -> Iterator[Callable[[str], Worker]]:
-    """One running worker per version, started when it is asked for."""
+    """One running worker per version, started on first use."""
     with ExitStack() as stack:
         yield cache(lambda version: stack.enter_context(worker.running(engines, version)))
 
@@ -74,7 +74,7 @@ def vllm(workers: Callable[[str], Worker]) -> Worker:
 
 @pytest.fixture(scope="session", params=VERSIONS)
 def real(request: pytest.FixtureRequest, workers: Callable[[str], Worker]) -> Worker:
-    """Every vLLM that users can choose, in turn."""
+    """Every version of vLLM that users can choose, in turn."""
     return workers(request.param)
 
 

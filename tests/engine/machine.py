@@ -1,4 +1,4 @@
-"""What a machine must have for the engines: a plain message where it does not, in place of a puzzle later."""
+"""Checks that this machine can run the engines, with a clear message if it cannot."""
 
 import os
 import platform
@@ -13,7 +13,7 @@ _NAMESPACES = ("--mount", "--pid", "--fork", "/bin/true")
 
 
 def require() -> None:
-    """Raise ``RuntimeError`` unless vLLM's wheels fit and containers can be made of Linux namespaces."""
+    """Raise ``RuntimeError`` unless vLLM's wheels support this machine and Linux namespaces are allowed."""
     here = (platform.system(), platform.machine(), sys.version_info[:2])
     if found := platform_fault(*here):
         raise RuntimeError(found)
@@ -29,7 +29,7 @@ def require() -> None:
 
 
 def platform_fault(system: str, machine: str, python: tuple[int, ...]) -> str | None:
-    """Why vLLM's wheels do not fit, or None."""
+    """Why vLLM's wheels do not support this machine, or None."""
     if (system, machine) == ("Linux", "x86_64") and python in PYTHONS:
         return None
     version = ".".join(map(str, python))
@@ -37,7 +37,7 @@ def platform_fault(system: str, machine: str, python: tuple[int, ...]) -> str | 
 
 
 def require_room(directory: Path, needed: int) -> None:
-    """Raise ``RuntimeError`` unless `needed` bytes are free where `directory` is."""
+    """Raise ``RuntimeError`` unless `needed` bytes are free on the disk of `directory`."""
     free = shutil.disk_usage(directory).free
     if free < needed:
         raise RuntimeError(

@@ -1,4 +1,4 @@
-"""Numbers that these tests come by, kept for `make bench`."""
+"""Numbers that these tests measure, kept for `make bench`."""
 
 import json
 from collections.abc import Sequence
@@ -14,7 +14,7 @@ def ratio(name: str, seconds: Sequence[float], baseline: Sequence[float]) -> Non
 
 
 def keep(name: str, value: float, unit: str, baseline: float | None = None) -> None:
-    """Keep a number in place of an earlier run's."""
+    """Keep a number instead of that of an earlier run."""
     FILE.parent.mkdir(exist_ok=True)
     known = json.loads(FILE.read_text()) if FILE.exists() else {}
     known[name] = {"value": value, "unit": unit, "baseline": baseline}

@@ -1,8 +1,8 @@
-"""A Pod of the size of a test: the volumes, file system and processes that a rendered container would have.
+"""A small Pod for tests: the volumes, file system and processes of a rendered container.
 
-Linux namespaces do what containerd does: a read-only root, an own /dev/shm and /tmp, the volumes, process 1, the user,
-and no capabilities. What differs: the image is this machine's system directories, the network is the machine's, and
-memory is not limited.
+Linux namespaces replace containerd: a read-only root, a separate /dev/shm and /tmp, the volumes, process 1, the user,
+and no capabilities. Differences: the image consists of this machine's system directories, the network is that of the
+machine, and memory is not limited.
 """
 
 import os
@@ -23,9 +23,9 @@ _NO_CAPABILITIES = ("--bounding-set=-all", "--inh-caps=-all", "--no-new-privs")
 
 
 class Pod:
-    """Mounts that outlive its containers, as a Pod's volumes do; they go with the block.
+    """Mounts that exist longer than containers, as a Pod's volumes do. They are removed at the end of the block.
 
-    Needs root, or user namespaces for everybody.
+    Needs root, or user namespaces for all users.
     """
 
     def __init__(self, directory: Path, volumes: Mapping[str, Volume]) -> None:
@@ -88,20 +88,20 @@ class Pod:
     def execute(self, script: str, within: "Container | None" = None) -> None:
         """Run a shell script with the rights of a node's administrator; `$ROOT` is the containers' root.
 
-        A running container has mounts of its own, as on a node: what is to change for it is changed `within` it.
+        A running container has its own mounts, as on a node. Use `within` to change them.
         """
         command = [*self.enter(within), "/bin/sh", "-ec", script]
         env = {**os.environ, "ROOT": str(self._root)}
         subprocess.run(command, check=True, env=env, cwd="/")
 
     def enter(self, within: "Container | None" = None) -> list[str]:
-        """What runs a command that follows among the Pod's mounts, or a running container's."""
+        """Prefix of a command that runs it with the mounts of the Pod, or of a running container."""
         user = ["--user", "--preserve-credentials"] if self._user else []
         target = within.first() if within else self._pause.pid
         return ["/usr/bin/nsenter", f"--target={target}", *user, "--mount"]
 
     def give(self, inside: str, user: int) -> None:
-        """Make a file that belongs to a user, as one of the containers would have."""
+        """Create a file that belongs to a user, as a container would."""
         self.path(inside).touch(mode=0o600)
         if not self._user:
             os.chown(self.path(inside), user, user)
@@ -143,14 +143,14 @@ def _mount(path: str, volume: Volume) -> list[str]:
 
 
 class Container(Component):
-    """A running container; its process 1 is a child of what we started."""
+    """A running container. Its process 1 is a child of the started process."""
 
     def __init__(self, name: str, command: list[str], directory: Path) -> None:
         super().__init__(name, command, directory, dict(os.environ))
         self.start()
 
     def explain(self, problem: str) -> str:
-        """The problem and the end of the log, below the first errors in it: a cause stands long before the end."""
+        """The problem, the first errors of the log (the cause is often far from the end), and the end of the log."""
         lines = self.log.read_text(errors="replace").splitlines()
         causes = [line for line in lines if _CAUSE.search(line)][:_CAUSES]
         return "\n".join([super().explain(problem), "the first errors in its log:", *causes])
@@ -162,7 +162,7 @@ class Container(Component):
         self.wait_ended(grace)
 
     def kill(self) -> None:
-        """The container ends at once, as when it runs out of memory."""
+        """Kill the container, as the kernel does when it runs out of memory."""
         for pid in self._children():
             os.kill(pid, signal.SIGKILL)
         self.wait_ended(10)
@@ -172,7 +172,7 @@ class Container(Component):
         return Path(f"/proc/{self.first()}/root{inside}")
 
     def first(self) -> int:
-        """Process 1 as this machine numbers it; raises ``ComponentError`` when it has ended."""
+        """The PID of process 1 on this machine. Raises ``ComponentError`` if it has ended."""
         self.require_alive()
         return self._children()[0]
 

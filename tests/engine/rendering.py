@@ -1,4 +1,4 @@
-"""Pools, and the Deployments that the planner makes of them."""
+"""Pools, and the Deployments that the planner renders for them."""
 
 from pathlib import Path
 from typing import Any
@@ -14,17 +14,17 @@ SAMPLES = Path(__file__).parents[2] / "manifests" / "samples"
 
 
 def samples() -> dict[str, KVCachePool]:
-    """The sample pools by name of their file."""
+    """The sample pools by file name."""
     return {path.stem: load(path.read_text(), "default")[0] for path in sorted(SAMPLES.glob("*.yaml"))}
 
 
 def deployments(pool: KVCachePool) -> list[tuple[ServedModel, Manifest]]:
-    """The Deployment of each model, with every tier that the pool wants."""
+    """The Deployment of each model, with every tier of the pool."""
     return _by_model(pool, manifests(pool))
 
 
 def deployments_without_lustre(pool: KVCachePool) -> list[tuple[ServedModel, Manifest]]:
-    """What an Opportunistic pool starts with: a cluster that lacks nothing, where the claim is not bound yet."""
+    """The first Deployment of an Opportunistic pool: all prerequisites are met, but the PVC is not bound yet."""
     facts = builders.facts(builders.node(pool))
     return _by_model(pool, plan(pool, builders.observed(facts=facts), builders.NOW).applies)
 

@@ -16,33 +16,33 @@ from kvtier.engines.arguments import PORT
 from testbed.process import free_ports
 
 MODEL = "/models/small"
-# Where the container's "image" has them: a path of this machine may lie below one that a Pod has its own volume for.
+# Paths in the container's "image". A path of this machine could be hidden by a volume of the Pod.
 _ENGINES, _SHIM = "/image/engines", "/image/shim"
 _SHIM_SOURCE = Path(__file__).parent / "shim"
 
 
 @dataclass(frozen=True)
 class Image:
-    """What the engine's image holds: a vLLM version, and a model at MODEL."""
+    """The content of the engine's image: a version of vLLM, and a model at MODEL."""
 
     engines: Environment
     version: str
     model: Path
 
     def volumes(self) -> dict[str, Volume]:
-        """The parts of the image that are not at their place on this machine."""
+        """The parts of the image that have another path on this machine."""
         python = Path(sys.base_prefix)
         parts = {MODEL: self.model, _SHIM: _SHIM_SOURCE, _ENGINES: self.engines.root}
         parts |= {} if python.is_relative_to("/usr") else {str(python): python}
         return {path: Volume(source.resolve(), read_only=True) for path, source in parts.items()}
 
     def variables(self, with_shim: bool = True) -> dict[str, str]:
-        """The environment that the image sets; the shim is the test's plugin for offloading without a GPU."""
+        """The environment of the image. The shim is the plugin of these tests for offloading without a GPU."""
         return Environment(Path(_ENGINES)).variables(self.version, *([Path(_SHIM)] if with_shim else []))
 
 
 class Replica:
-    """A Pod and its engine container, which can be started anew as the kubelet does after a crash."""
+    """A Pod and its engine container, which can be restarted as the kubelet does after a crash."""
 
     def __init__(self, pod: Pod, deployment: dict[str, Any], image: Image) -> None:
         self.pod = pod
@@ -55,7 +55,7 @@ class Replica:
         return self._started.user
 
     def start(self, change: Callable[[Started], Started] = lambda same: same, shim: bool = True) -> Server:
-        """The engine's container, but for a `change`; the port is replaced too, since the network is this machine's."""
+        """The engine's container with a `change`, and with another port, because it uses this machine's network."""
         (port,) = free_ports(1)
         arguments = [one.replace(f"--port={PORT}", f"--port={port}") for one in self._started.arguments]
         started = change(replace(self._started, arguments=arguments))
@@ -70,7 +70,7 @@ class Replica:
 def replica(
     deployment: dict[str, Any], image: Image, claims: Mapping[str, Volume], directory: Path
 ) -> Iterator[Replica]:
-    """A Pod of the Deployment, with its volumes made in `directory`; no process is left after the block."""
+    """A Pod of the Deployment, with its volumes in `directory`. All processes end with the block."""
     mounted = kubelet.volumes(deployment, claims, directory / "volumes") | image.volumes()
     with Pod(directory / "pod", mounted) as pod:
         yield Replica(pod, deployment, image)

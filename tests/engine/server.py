@@ -1,4 +1,4 @@
-"""A vLLM server in a Pod, and what it says about requests."""
+"""A vLLM server in a Pod, its answers and its metrics."""
 
 import json
 import re
@@ -26,21 +26,21 @@ class Answer:
 
 
 class Server:
-    """What is served as the model NAME at a port of this machine by a container."""
+    """A container that serves the model NAME on a port of this machine."""
 
     def __init__(self, container: Container, port: int) -> None:
         self.container = container
         self._url = f"http://127.0.0.1:{port}"
 
     def wait_ready(self) -> "Server":
-        """Until /health answers, as the startup probe does; raises when the container ends before."""
+        """Wait until /health answers, as the startup probe does. Raises if the container ends before."""
         eventually(self.healthy, START_SECONDS, "vLLM serves")
         return self
 
     def ask(self, prompt: Sequence[int], tokens: int = 8, **fields: Any) -> Answer:
-        """The most likely continuation of token ids; the time is that of the first token, streamed.
+        """The most likely continuation of token ids, and the time until the first streamed token.
 
-        `fields` are others of the request.
+        `fields` are added to the request.
         """
         body = {
             "model": NAME,
@@ -60,7 +60,7 @@ class Server:
         return Answer(found, first)
 
     def metric(self, name: str, **labels: str) -> float:
-        """The sum of a metric's samples with these labels; 0 while there is none."""
+        """The sum of a metric's samples with these labels, 0 without any."""
         return sum(value for found, value in self._samples(name) if labels.items() <= found.items())
 
     def _samples(self, name: str) -> list[tuple[dict[str, str], float]]:
@@ -80,7 +80,7 @@ class Server:
                     yield json.loads(text)
 
     def healthy(self) -> bool:
-        """Whether /health answers, as the probes ask; raises when the container has ended."""
+        """Whether /health answers, as for the probes. Raises if the container has ended."""
         self.container.require_alive()
         try:
             with urllib.request.urlopen(f"{self._url}/health", timeout=5) as response:

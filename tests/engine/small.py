@@ -1,4 +1,4 @@
-"""The pool of the end-to-end tests: a small model on CPUs, with every tier, each of a size that fits a test."""
+"""The pool of the end-to-end tests: a small model on CPUs, with every tier in a small size."""
 
 import random
 from pathlib import Path
@@ -15,15 +15,15 @@ from unit import builders
 BLOCK = 32
 _BLOCKS = 16
 CHUNK = _BLOCKS * BLOCK
-# Whether a prefix is loaded or computed changes the last bits of a sum. With 16 bits that can change the best token.
+# A loaded prefix and a computed prefix differ in the last bits of a sum. With 16 bits, that can change the best token.
 EXACT = ["--dtype=float32"]
-# A small cache, and one thread each that may run on any core: engines that share cores would else wait for each other.
+# A small cache, and one thread per engine on any core: engines on the same cores would wait for each other.
 _ON_CPUS = {"VLLM_CPU_KVCACHE_SPACE": "1", "VLLM_CPU_OMP_THREADS_BIND": "nobind", "OMP_NUM_THREADS": "1"}
 _VOCABULARY = 2048
 
 
 def pool(**changes: Any) -> KVCachePool:
-    """The pool; `changes` are of its model."""
+    """The pool, with `changes` of its model."""
     served = {
         "name": NAME,
         "model": MODEL,
@@ -45,13 +45,13 @@ def deployment(of: KVCachePool) -> Manifest:
 
 
 def claims(made: Manifest, directory: Path) -> dict[str, Volume]:
-    """The Deployment's claim, bound to a directory of this machine."""
+    """The PVC of the Deployment, bound to a directory of this machine."""
     volumes = made["spec"]["template"]["spec"]["volumes"]
     names = [v["persistentVolumeClaim"]["claimName"] for v in volumes if "persistentVolumeClaim" in v]
     return dict.fromkeys(names, Volume(directory))
 
 
 def prompt(name: str, tokens: int) -> list[int]:
-    """Random token ids that depend on the name only, so that no two prompts share a block."""
+    """Random token ids that depend only on the name, so that two prompts never share a block."""
     chance = random.Random(name)
     return [chance.randrange(3, _VOCABULARY) for _ in range(tokens)]

@@ -1,4 +1,4 @@
-"""The argument lists that the planner renders, through vLLM's own parser, configuration and tier factories."""
+"""The rendered argument lists, read by vLLM's own parser, configuration and tier factories."""
 
 import math
 from itertools import product
@@ -33,7 +33,7 @@ TIERS: dict[str, dict[str, Any]] = {
 }
 RANKS = (1, 2, 4, 8)
 KEPT_ELSEWHERE = {"HF_TOKEN": "hf_secret", "VLLM_LOGGING_LEVEL": "DEBUG"}
-"""Variables whose values are in Secrets and ConfigMaps."""
+"""Values of variables from Secrets and ConfigMaps."""
 FIELDS: list[dict[str, Any]] = [
     {},
     {"maxModelLen": 8192, "maxNumSeqs": 64, "maxNumBatchedTokens": 16384, "gpuMemoryUtilization": 0.5},
@@ -53,7 +53,7 @@ FIELDS: list[dict[str, Any]] = [
     },
     {"blockSize": 16, "blocksPerChunk": 3},
 ]
-"""A prime number of them, so that each meets every combination of what they are tried with."""
+"""A prime number of cases, so that each is combined with every other setting."""
 
 
 def _serve(real: Worker, of: KVCachePool, tiers: list[str], unbound: bool = False) -> None:
@@ -65,7 +65,7 @@ def _serve(real: Worker, of: KVCachePool, tiers: list[str], unbound: bool = Fals
 
 @table("of", samples())
 def test_a_sample(real: Worker, of: KVCachePool) -> None:
-    """Of the version that it names, and of the other, whose flags are the same."""
+    """With the version of the sample, and with the other version, whose flags are the same."""
     _serve(
         real, of, list(of.spec.tiers.model_dump(by_alias=True, exclude_none=True, exclude={"cloud_storage"}))
     )
@@ -73,7 +73,7 @@ def test_a_sample(real: Worker, of: KVCachePool) -> None:
 
 @pytest.mark.parametrize("tiers", TIERS)
 def test_all_pools_with_these_tiers(real: Worker, tiers: str) -> None:
-    """Every element type and number of GPUs, with the other fields taking turns."""
+    """Every element type and number of GPUs, with alternating values of the other fields."""
     for turn, (dtype, ranks) in enumerate(product(ENGINES.versions[real.version].kv_cache_dtypes, RANKS)):
         own = {"extraArgs": ["--dtype=float16"]} if dtype == "float16" else {}
         fixed = {"kvCacheDtype": dtype, "tensorParallelSize": ranks, "engine": {"version": real.version}}
@@ -83,7 +83,7 @@ def test_all_pools_with_these_tiers(real: Worker, tiers: str) -> None:
 
 @pytest.mark.parametrize("tiers", ["cpu", "cpu localSSD", "cpu lustre", "cpu localSSD lustre"])
 def test_all_pools_with_an_lmcache_server(real: Worker, tiers: str) -> None:
-    """Both containers: the engine's arguments through vLLM, the server's through LMCache."""
+    """Both containers: vLLM reads the arguments of the engine, LMCache those of the server."""
     engine = {"version": real.version, "backend": "LMCache", "lmcache": {"version": "0.5.6"}}
     for fields, ranks in product(FIELDS, (1, 8)):
         item = model(**joined(fields, {"tensorParallelSize": ranks, "engine": engine}))
@@ -98,7 +98,7 @@ def test_all_pools_with_an_lmcache_server(real: Worker, tiers: str) -> None:
         assert len(found["adapters"]) == len(tiers.split()) - 1
 
 
-def test_fields_meet_every_number_of_gpus() -> None:
+def test_fields_are_combined_with_every_number_of_gpus() -> None:
     assert math.gcd(len(FIELDS), len(RANKS)) == 1
 
 
@@ -124,25 +124,25 @@ ODD = 'it\'s "quoted" $HOME $(id) $$(A) $$ {} {{ x }} \\ \n second line 😀 ; r
         "a flag as a revision": {"revision": "--port=1"},
         "a flag after white space": {"model": " --port=1", "revision": "\n--port=1"},
         "another file of arguments": {"model": "@/etc/passwd"},
-        "words that mean something to the command": {"model": "serve", "revision": "None"},
+        "words that are also commands of vllm": {"model": "serve", "revision": "None"},
         "an assignment with a key": {"model": "a.b=c", "revision": "a.b=c"},
         "numbers with units": {"model": "64G", "revision": "1k"},
         "JSON": {"model": '{"a": 1}', "revision": "[1]"},
     },
 )
-def test_text_of_the_user_stays_what_it_is(vllm: Worker, fields: dict[str, Any]) -> None:
+def test_text_of_the_user_is_not_changed(vllm: Worker, fields: dict[str, Any]) -> None:
     _serve(vllm, pool(models=[model(**fields)]), ["cpu", "lustre"])
 
 
 @pytest.mark.parametrize("name", ["64g", "1k", "1e3", "0x10", "null", "true"])
-def test_names_that_look_like_numbers_stay_names(vllm: Worker, name: str) -> None:
-    """vLLM takes 64G in its JSON for a number, and kvtier puts names of pools into that JSON."""
+def test_names_that_look_like_numbers_are_not_changed(vllm: Worker, name: str) -> None:
+    """vLLM reads 64G in its JSON as a number, and kvtier writes names of pools into that JSON."""
     of = pool(metadata={"name": name, "namespace": name}, models=[model(name=name)])
     _serve(vllm, of, ["cpu", "lustre"])
 
 
 def test_variables_of_the_user_reach_vllm(vllm: Worker) -> None:
-    """By one that vLLM looks at: with it a pool's connector cannot run."""
+    """With a variable that vLLM checks: the connector of a pool cannot run with it."""
     of = pool(models=[model(env=[{"name": "PYTORCH_CUDA_ALLOC_CONF", "value": "expandable_segments:True"}])])
     ((_, deployment),) = deployments(of)
     started = kubelet.started(deployment)

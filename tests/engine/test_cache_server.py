@@ -1,4 +1,4 @@
-"""The LMCache server that `kvtier.engines.lmcache` describes, through LMCache's own parser; and the table about it."""
+"""The arguments of the LMCache server, read by LMCache's own parser, and the table data/lmcache.yaml."""
 
 from typing import Any
 
@@ -38,7 +38,7 @@ def test_the_server_understands_its_arguments(vllm: Worker) -> None:
     assert {server["max_cpu_workers"], *(one["num_workers"] for one in adapters)} == {2}
 
 
-def test_only_the_private_tier_is_bounded_by_the_server(vllm: Worker) -> None:
+def test_the_server_limits_only_the_private_tier(vllm: Worker) -> None:
     ssd, shared = _parsed(vllm, RENDERED)["adapters"]
     assert (ssd["base_path"], shared["base_path"]) == (f"/kv/ssd/{below(POOL)}", f"/kv/lustre/{below(POOL)}")
     assert (ssd["max_capacity_gb"], ssd["eviction"]["eviction_policy"]) == (4, "LRU")
@@ -53,7 +53,7 @@ def test_only_the_private_tier_is_bounded_by_the_server(vllm: Worker) -> None:
         "an unknown flag": (["--capacity=1"], "unrecognized arguments"),
         "an unknown adapter": (['--l2-adapter={"type":"lustre"}'], "unknown adapter type"),
         "an adapter without a directory": (['--l2-adapter={"type":"fs_native"}'], "base_path"),
-        "an unknown way to move blocks": (["--supported-transfer-mode=any"], "invalid choice"),
+        "an unknown transfer mode": (["--supported-transfer-mode=any"], "invalid choice"),
     },
 )
 def test_the_server_refuses(vllm: Worker, more: list[str], words: str) -> None:
@@ -66,7 +66,7 @@ def test_every_flag_of_the_table_exists(vllm: Worker) -> None:
 
 
 def test_the_adapter_reads_the_keys_of_the_table(vllm: Worker) -> None:
-    """It ignores others without a word."""
+    """LMCache silently ignores other keys."""
     keys = KNOWN.adapter
     listed = {keys.directory, keys.workers, keys.capacity_gb, keys.eviction, keys.temporary_directory}
     assert listed <= set(vllm.ask("cache_server.adapter_keys", kind=KNOWN.adapter.type))

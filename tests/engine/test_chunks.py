@@ -1,4 +1,4 @@
-"""How vLLM cuts a cache into chunks, by the specification that its connector builds at start: what kvtier counts on."""
+"""Chunks of vLLM, from the specification that its connector builds at start, compared with kvtier's numbers."""
 
 import json
 from itertools import product
@@ -29,7 +29,7 @@ CUTS: list[dict[str, Any]] = [
     {"blocksPerChunk": 5},
     {"blockSize": 64, "blocksPerChunk": 1},
 ]
-# Rows of unit/sizing/vllm_0_33.yaml that vLLM does not build here, by the start of their names, and for want of what.
+# Rows of unit/sizing/vllm_0_33.yaml that vLLM cannot build here, by the start of their names, and what is missing.
 NOT_HERE = {
     "MiniMaxAI/": "fields that the table of models leaves out",
     "XiaomiMiMo/": "fields that the table of models leaves out",
@@ -62,7 +62,7 @@ def _transfer(**extra: Any) -> dict[str, Any]:
 
 
 @table("row", ROWS)
-def test_the_numbers_that_sizing_is_held_against(real: Worker, row: dict[str, Any]) -> None:
+def test_the_expected_numbers_of_the_tests_of_sizing(real: Worker, row: dict[str, Any]) -> None:
     """unit/sizing/test_geometry.py compares kvtier's arithmetic with these rows, without an engine."""
     of = {"kv_cache_dtype": row["dtype"], "tensor_parallel_size": row["gpus"], "block_size": row["block"]}
     found = _cut(real, config_named(row["model"]), _transfer(blocks_per_chunk=1), **of)
@@ -77,13 +77,13 @@ def _whole_pages(size: int) -> int:
 
 
 def _pool(real: Worker, config: Config, **changes: Any) -> KVCachePool:
-    """A pool of the model that a config.json describes."""
+    """A pool with the model of a config.json."""
     fixed = {"engine": {"version": real.version}, "modelConfigFrom": {"inline": json.dumps(config)}}
     return pool(models=[model(**fixed, **changes)], tiers={"cpu": {"capacity": CAPACITY}})
 
 
 def _rendered(real: Worker, of: KVCachePool, config: Config) -> dict[str, Any]:
-    """What vLLM makes of the argument that kvtier renders."""
+    """The chunks that vLLM creates for the rendered argument."""
     ((served, deployment),) = deployments(of)
     (given,) = [one for one in kubelet.started(deployment).arguments if one.startswith(FLAG)]
     return _cut(
@@ -97,8 +97,8 @@ def _rendered(real: Worker, of: KVCachePool, config: Config) -> dict[str, Any]:
 
 
 @table("config", MODELS)
-def test_what_the_status_says_of_chunks(real: Worker, config: Config) -> None:
-    """Sizes, tokens and numbers of chunks. Ways to cut them take turns."""
+def test_the_chunks_in_the_status(real: Worker, config: Config) -> None:
+    """Sizes, tokens and numbers of chunks, with alternating block sizes."""
     for turn, (dtype, ranks) in enumerate(product(DTYPES, (1, 8))):
         cut = CUTS[turn % len(CUTS)]
         of = _pool(real, config, kvCacheDtype=dtype, tensorParallelSize=ranks, **cut)
@@ -110,7 +110,9 @@ def test_what_the_status_says_of_chunks(real: Worker, config: Config) -> None:
 
 
 @table("config", {**MODELS, "a latent": DEEPSEEK_V3})
-def test_files_on_lustre_are_large_unless_their_chunks_would_be_long(real: Worker, config: Config) -> None:
+def test_files_on_lustre_are_large_unless_chunks_would_have_too_many_tokens(
+    real: Worker, config: Config
+) -> None:
     limits = data("engines")["chunk"]
     for dtype, ranks in (("auto", 1), ("fp8", 8)):
         found = _rendered(real, _pool(real, config, kvCacheDtype=dtype, tensorParallelSize=ranks), config)
@@ -123,9 +125,9 @@ def test_files_on_lustre_are_large_unless_their_chunks_would_be_long(real: Worke
     "extra, words",
     {
         "a chunk of no blocks": ({"blocks_per_chunk": 0}, "must be greater than 0"),
-        "a chunk of less than none": ({"blocks_per_chunk": -1}, "must be greater than 0"),
-        "two ways to say it": ({"blocks_per_chunk": 16, "block_size": 256}, "Specify only one"),
-        "a part of a block": ({"block_size": 24}, "must be a multiple"),
+        "a negative number of blocks": ({"blocks_per_chunk": -1}, "must be greater than 0"),
+        "two keys for the same setting": ({"blocks_per_chunk": 16, "block_size": 256}, "Specify only one"),
+        "a fraction of a block": ({"block_size": 24}, "must be a multiple"),
         "no memory": ({"cpu_bytes_to_use": 0, "blocks_per_chunk": 16}, "cpu_bytes_to_use must be specified"),
         "another specification": ({"spec_name": "Tiers", "blocks_per_chunk": 16}, "Unsupported spec"),
     },
@@ -145,14 +147,14 @@ def test_vllm_refuses(real: Worker, extra: dict[str, Any], words: str) -> None:
     },
 )
 def test_a_wrong_size_is_noticed(vllm: Worker, changes: dict[str, Any]) -> None:
-    """Controls: what vLLM makes of these is not what kvtier says of the pool without them."""
+    """Controls: with these settings, vLLM's numbers differ from those of kvtier for the pool without them."""
     said = context(_pool(vllm, LLAMA_8B)).models[0].chunk
     found = _rendered(vllm, _pool(vllm, LLAMA_8B, **changes), LLAMA_8B)
     assert (found["chunk_bytes"], max(found["tokens"])) != (said.size, said.tokens)
 
 
-def test_a_tier_that_is_smaller_than_a_chunk_is_nothing_to_vllm(vllm: Worker) -> None:
-    """It starts, without a place for a single chunk: kvtier has to say so."""
+def test_vllm_accepts_a_tier_that_is_smaller_than_a_chunk(vllm: Worker) -> None:
+    """vLLM starts without space for a single chunk, so kvtier must report it."""
     of = {"kv_cache_dtype": "auto", "tensor_parallel_size": 1, "block_size": None}
     found = _cut(vllm, LLAMA_70B, _transfer(cpu_bytes_to_use=GIB >> 6, blocks_per_chunk=16), **of)
     assert (found["refused"], found["chunks"]) == (None, 0)

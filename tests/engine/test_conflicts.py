@@ -1,4 +1,4 @@
-"""Settings that kvtier refuses beside its own, and what the real vLLM says of them."""
+"""Settings that kvtier refuses because they conflict with its own: the real vLLM refuses them too."""
 
 from collections.abc import Callable
 from typing import Any
@@ -45,7 +45,7 @@ def test_variables_that_decide_the_directory_exist(real: Worker) -> None:
 @table(
     "fields, words",
     {
-        "memory that moves": ({"env": EXPANDABLE}, "expandable_segments:True"),
+        "expandable segments": ({"env": EXPANDABLE}, "expandable_segments:True"),
         "steps that are too short for whole prompts": (WHOLE, "is smaller than max_model_len"),
     },
 )
@@ -57,5 +57,5 @@ def test_it_refuses_what_kvtier_refuses(real: Worker, fields: dict[str, Any], wo
     assert words in found["why"]
 
 
-def test_memory_may_move_without_a_tier(real: Worker) -> None:
+def test_expandable_segments_are_allowed_without_a_tier(real: Worker) -> None:
     assert _serve(real, {"cpu": None}, {"env": EXPANDABLE})["refused"] is None

@@ -1,4 +1,4 @@
-"""A rendered container as the kubelet and a runtime start it: what the program `vllm` is given, byte for byte."""
+"""A rendered container, started as by the kubelet and a runtime: the exact arguments of the program `vllm`."""
 
 import os
 from collections.abc import Iterator
@@ -16,7 +16,7 @@ from unit.builders import model, pool
 from unit.tables import table
 
 RECORDER_AT = "/image/recorder"
-# Stands in for vLLM: keeps its arguments and its environment.
+# Replaces vLLM: records its arguments and its environment.
 RECORDER = """#!/bin/sh
 printf '%s\\0' "$@" > /tmp/arguments
 /usr/bin/env -0 > /tmp/variables
@@ -31,12 +31,12 @@ ODD = 'it\'s "quoted" `id` $HOME $(id) $(A) $$(A) $$ ${A} {} {{ x }} \\ \\n \n s
         "text of every kind": ODD,
         "a reference to a variable": "$(A)",
         "an escaped reference": "$$(A)",
-        "nothing but dollars": "$$$",
+        "only dollars": "$$$",
         "globs": "/dev/shm/* ~ [a-z]*",
         "white space at both ends": " \n x \n ",
     },
 )
-def test_text_arrives_as_it_was_written(text: str, tmp_path: Path) -> None:
+def test_text_is_passed_without_changes(text: str, tmp_path: Path) -> None:
     own = {"revision": text, "extraArgs": ["--x", text], "env": [{"name": "A", "value": text}, {"name": "E"}]}
     of = pool(models=[model(model=text, **own)], tiers={"lustre": None, "cpu": None})
     ((_, deployment),) = deployments(of)
@@ -59,7 +59,7 @@ def _record(deployment: Manifest, directory: Path) -> tuple[list[str], dict[str,
 
 
 @pytest.mark.parametrize("stale", ["vllm_offload_1-2-3.mmap", "vllm_offload_1-2-3.mmap.1"])
-def test_what_a_dead_engine_left_in_shared_memory_goes_and_nothing_else(stale: str, tmp_path: Path) -> None:
+def test_only_shared_memory_of_a_dead_engine_is_deleted(stale: str, tmp_path: Path) -> None:
     ((_, deployment),) = deployments(pool(tiers={"lustre": None}))
     with _pod(deployment, tmp_path) as pod:
         for name in (stale, "psm_other", "vllm_other"):

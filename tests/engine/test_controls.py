@@ -1,4 +1,4 @@
-"""What these tests would not notice proves nothing: wrong command lines that vLLM must refuse, on the same path."""
+"""Controls: vLLM must refuse wrong command lines in the same way, else the other tests prove nothing."""
 
 import json
 from collections.abc import Callable
@@ -16,7 +16,7 @@ from unit.tables import table
 pytestmark = pytest.mark.timeout(300)
 Config = dict[str, Any]
 BLOCKED = pool(models=[model(blockSize=16, blocksPerChunk=16)])
-"""A pool that leaves no size to vLLM or to kvtier's tables."""
+"""A pool that sets every size."""
 
 
 def _tier(config: Config) -> Config:
@@ -42,7 +42,7 @@ def _with(arguments: list[str], change: Callable[[Config], object]) -> list[str]
             "capacity_bytes",
         ),
         "a tier without its directory": (lambda c: _tier(c).pop("root_dir"), "tiers", "root_dir"),
-        "a tier of the name that it once had": (
+        "a tier with its former name": (
             lambda c: _tier(c).update(type="fs_python"),
             "tiers",
             "fs_python",
@@ -57,14 +57,14 @@ def _with(arguments: list[str], change: Callable[[Config], object]) -> list[str]
             "tiers",
             "queue_s",
         ),
-        "an offloading specification of another name": (
+        "an unknown offloading specification": (
             lambda c: c["kv_connector_extra_config"].update(spec_name="Tiering"),
             "tiers",
             "Tiering",
         ),
         "an unknown connector": (lambda c: c.update(kv_connector="Offloading"), "configure", "Offloading"),
-        "a role that there is not": (lambda c: c.update(kv_role="both"), "parse", "kv_role"),
-        "a failure policy that there is not": (
+        "an unknown role": (lambda c: c.update(kv_role="both"), "parse", "kv_role"),
+        "an unknown failure policy": (
             lambda c: c.update(kv_load_failure_policy="ignore"),
             "parse",
             "ignore",
@@ -92,7 +92,7 @@ def test_a_wrong_connector(vllm: Worker, change: Callable[[Config], object], ste
             "endpoint_override",
         ),
         "a store without a bucket": (lambda c: _tier(c)["store_config"].pop("bucket"), "bucket"),
-        "a place that there is not": (lambda c: _tier(c).update(locality="CLOUD"), "CLOUD"),
+        "an unknown locality": (lambda c: _tier(c).update(locality="CLOUD"), "CLOUD"),
     },
 )
 def test_a_wrong_object_tier(vllm: Worker, change: Callable[[Config], object], word: str) -> None:
@@ -108,14 +108,14 @@ def test_a_wrong_object_tier(vllm: Worker, change: Callable[[Config], object], w
         "a renamed flag": ("--kv-cache-dtype=", "--kv-cache-type=", "parse"),
         "an unknown hash": ("=sha256_cbor", "=md5", "parse"),
         "an unknown element type": ("--kv-cache-dtype=auto", "--kv-cache-dtype=fp9", "configure"),
-        "more memory than there is": ("utilization=0.9", "utilization=1.5", "configure"),
-        "a number that is none": ("--tensor-parallel-size=8", "--tensor-parallel-size=all", "parse"),
+        "more memory than the GPU has": ("utilization=0.9", "utilization=1.5", "configure"),
+        "a text instead of a number": ("--tensor-parallel-size=8", "--tensor-parallel-size=all", "parse"),
         "heads that the GPUs cannot share": (
             "--tensor-parallel-size=8",
             "--tensor-parallel-size=7",
             "configure",
         ),
-        "a block of nothing": ("--block-size=16", "--block-size=0", "configure"),
+        "a block without tokens": ("--block-size=16", "--block-size=0", "configure"),
         "two models": ("--enable-prefix-caching", "other/model", "parse"),
     },
 )
@@ -143,7 +143,7 @@ def test_a_wrong_argument(vllm: Worker, old: str, new: str, step: str) -> None:
     },
 )
 def test_the_comparison_notices(vllm: Worker, old: str, new: str) -> None:
-    """What vLLM takes, and the pool did not say."""
+    """Settings that vLLM accepts, and that differ from the pool."""
     of = BLOCKED
     ((served, deployment),) = deployments(of)
     started = kubelet.started(deployment)

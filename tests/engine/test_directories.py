@@ -1,4 +1,4 @@
-"""What vLLM's file tier calls a model's directory, and what it does not tell apart: why kvtier has fingerprints."""
+"""The directory names of vLLM's file tier, and what they do not distinguish: the reason for fingerprints."""
 
 from collections.abc import Callable
 from typing import Any
@@ -21,8 +21,8 @@ TOLD_APART = {
 }
 
 
-def test_vllm_looks_at_nothing_else(vllm: Worker) -> None:
-    """At no revision, no weights, no quantization, no version, no attention kernel, no layout of memory."""
+def test_vllm_uses_no_other_settings_for_the_name(vllm: Worker) -> None:
+    """Not the revision, weights, quantization, version, attention kernel or memory layout."""
     assert set(vllm.ask("keys.directory_parameters")) == TOLD_APART, (
         "docs/evidence/engines.md says what vLLM leaves out"
     )
@@ -42,12 +42,12 @@ def test_two_versions_use_one_directory(workers: Callable[[str], Worker]) -> Non
         "attention kernel": {"extraArgs": ["--attention-backend=FLASHINFER"]},
     },
 )
-def test_kvtier_tells_apart_what_vllm_does_not(change: dict[str, Any]) -> None:
+def test_kvtier_distinguishes_what_vllm_does_not(change: dict[str, Any]) -> None:
     prints = {fingerprint(ServedModel.model_validate(model(**one)), 16) for one in ({}, change)}
     assert len(prints) == 2
 
 
-def test_the_longest_name_that_kvtier_lets_through_is_the_longest_that_fits(vllm: Worker) -> None:
+def test_the_longest_name_that_kvtier_accepts_is_the_longest_that_fits(vllm: Worker) -> None:
     longest, more = "m" * 239, "m" * 240
     assert [
         file_name_fault(ServedModel.model_validate(model(model=name))) is None for name in (longest, more)

@@ -1,4 +1,4 @@
-"""Every flag, key and value of data/engines.yaml, held against the vLLM version that it is about."""
+"""Every flag, key and value of data/engines.yaml, compared with its version of vLLM."""
 
 from typing import Any
 
@@ -15,13 +15,13 @@ pytestmark = pytest.mark.timeout(300)
 
 @pytest.fixture
 def known(real: Worker) -> EngineFacts:
-    """What the table says of a version."""
+    """The row of a version."""
     return ENGINES.versions[real.version]
 
 
 @pytest.fixture
 def options(real: Worker) -> dict[str, str]:
-    """The options of its `vllm serve`, and what they set."""
+    """The options of its `vllm serve`, and the destinations that they set."""
     found: dict[str, str] = real.ask("spellings.options")
     return found
 
@@ -36,14 +36,14 @@ def keys(known: EngineFacts, real: Worker) -> dict[str, Any]:
 
 @pytest.fixture
 def rendered(known: EngineFacts) -> dict[str, Any]:
-    """What the connector of a pool with all tiers gets."""
+    """The connector configuration of a pool with all tiers."""
     lower = {"localSSD": {"capacity": "1Ti"}, "objectStorage": {"bucket": "blocks"}}
     tiers = Tiers.model_validate({"cpu": {"capacity": "1Gi"}, **lower})
     return connector_config(tiers, True, "team-a/chat/0123456789abcdef", 16, known)
 
 
 def test_flags_exist_in_the_newest_version(vllm: Worker) -> None:
-    """An older one may lack some of them, which then change nothing."""
+    """Older versions may not have all of them."""
     known = ENGINES.versions[vllm.version]
     listed = {*known.layout_flags, *known.geometry_flags, *MANAGED_FLAGS}
     assert listed <= set(vllm.ask("spellings.options"))
@@ -58,12 +58,12 @@ def test_a_short_or_long_form_of_a_listed_flag_is_listed_too(
         assert {flag for flag in others if not flag.startswith(("--no-", "--enable-"))} == set()
 
 
-def test_no_element_type_is_left_out(known: EngineFacts, real: Worker) -> None:
+def test_all_element_types_are_listed(known: EngineFacts, real: Worker) -> None:
     assert set(known.kv_cache_dtypes) == set(real.ask("keys.cache_dtypes"))
 
 
-def test_every_element_type_is_taken(known: EngineFacts, real: Worker) -> None:
-    """float16 is for models of that type, which vLLM checks too."""
+def test_every_element_type_is_accepted(known: EngineFacts, real: Worker) -> None:
+    """float16 needs a model of that type, which vLLM also checks."""
     for dtype in known.kv_cache_dtypes:
         more = ["--dtype=float16"] if dtype == "float16" else []
         found = real.serve(["vllm", "serve", "m", f"--kv-cache-dtype={dtype}", *more])
@@ -77,7 +77,7 @@ def test_an_unknown_element_type_is_refused(real: Worker) -> None:
 def test_secondary_tiers_have_the_keys_that_are_rendered(
     rendered: dict[str, Any], keys: dict[str, Any]
 ) -> None:
-    """Nothing checks them before the engine starts, and an unknown one ends it."""
+    """An unknown key ends the engine at start."""
     for tier in rendered["secondary_tiers"]:
         known, given = keys["tiers"][tier["type"]], set(tier) - {"type"}
         required = {name for name, is_required in known.items() if is_required}
@@ -92,9 +92,9 @@ def test_the_types_of_secondary_tiers_are_registered(rendered: dict[str, Any], k
 def test_the_connector_reads_the_keys_that_are_rendered(
     rendered: dict[str, Any], keys: dict[str, Any]
 ) -> None:
-    """It ignores others without a word."""
+    """vLLM silently ignores other keys."""
     assert set(rendered) <= set(keys["connector"])
 
 
-def test_the_usual_block_is_that_of_the_table(known: EngineFacts, real: Worker) -> None:
+def test_the_default_block_size_is_that_of_the_table(known: EngineFacts, real: Worker) -> None:
     assert real.ask("keys.default_block_size") == known.block_size

@@ -1,4 +1,4 @@
-"""What tokens cost in the KV cache, by vLLM's own classes: the yardstick for kvtier's arithmetic."""
+"""Bytes per token in the KV cache, from vLLM's own classes: the reference for kvtier's arithmetic."""
 
 from collections import Counter
 from typing import Any
@@ -25,7 +25,7 @@ def _groups(real: Worker, config: Config, dtype: str = "auto", ranks: int = 1) -
         "Llama 3.1 8B": (LLAMA_8B, "auto", 1, 131_072),
         "Llama 3.3 70B": (LLAMA_70B, "auto", 1, 327_680),
         "Llama 3.3 70B with fp8": (LLAMA_70B, "fp8", 1, 163_840),
-        "fp8 of the other kind is as large": (LLAMA_70B, "fp8_e5m2", 1, 163_840),
+        "the other fp8 type has the same size": (LLAMA_70B, "fp8_e5m2", 1, 163_840),
         "Qwen3 32B": (QWEN_32B, "auto", 1, 262_144),
         "ranks share the heads": (LLAMA_70B, "auto", 8, 40_960),
         "a head is not divided: ranks beyond the number of heads hold copies": (
@@ -37,7 +37,7 @@ def _groups(real: Worker, config: Config, dtype: str = "auto", ranks: int = 1) -
         "a latent": (DEEPSEEK_V3, "auto", 1, 70_272),
         "a latent is not divided either": (DEEPSEEK_V3, "auto", 8, 70_272),
         "a latent with fp8": (DEEPSEEK_V3, "fp8", 1, 61 * 576),
-        "a latent with scales beside it": (DEEPSEEK_V3, "fp8_ds_mla", 1, 61 * 656),
+        "a latent with scales": (DEEPSEEK_V3, "fp8_ds_mla", 1, 61 * 656),
         "a latent of 4 bits": (DEEPSEEK_V3, "nvfp4_ds_mla", 1, 61 * 352),
         "4 bits with a scale for 16 elements": (LLAMA_8B, "nvfp4", 1, 32 * 8 * 2 * (64 + 8)),
         "8 bits with scales per token and head": (LLAMA_8B, "int8_per_token_head", 1, 32 * 8 * (2 * 128 + 8)),
@@ -52,7 +52,7 @@ def test_bytes_of_a_token(real: Worker, config: Config, dtype: str, ranks: int, 
     assert group["block_size"] == 16
 
 
-def test_layers_with_a_window_are_groups_of_their_own(real: Worker) -> None:
+def test_layers_with_a_window_are_separate_groups(real: Worker) -> None:
     groups = _groups(real, GEMMA_27B)
     layers = Counter[tuple[str, int | None]]()
     for group in groups:
@@ -66,7 +66,7 @@ def test_layers_with_a_window_are_groups_of_their_own(real: Worker) -> None:
 def test_pages_of_a_model_with_states_are_as_large_as_its_states(
     real: Worker, dtype: str, token_bytes: int, block_size: int
 ) -> None:
-    """So that a smaller element type makes longer blocks of attention, and no smaller cache of states (vllm#55196)."""
+    """So a smaller element type gives longer blocks of attention, but states do not get smaller (vllm#55196)."""
     groups = _groups(real, JAMBA, dtype)
     kinds = {group["kind"]: group for group in groups}
     states, attention = kinds["mamba"], kinds["full_attention"]

@@ -1,4 +1,4 @@
-"""Kubernetes' expansion of $(NAME), as the other tests rely on it."""
+"""Kubernetes' expansion of $(NAME), on which other tests rely."""
 
 from engine.kubelet import expand
 from kvtier.plan.engine_pods import literal
@@ -11,20 +11,20 @@ VARIABLES = {"A": "1", "B": "$(A)"}
     "text, expanded",
     {
         "a variable": ("x$(A)y", "x1y"),
-        "what it holds is not looked at again": ("$(B)", "$(A)"),
-        "an unknown one stays": ("$(C)", "$(C)"),
-        "two dollars are one": ("$$(A) $$$$", "$(A) $$"),
-        "an open bracket stays": ("$(A", "$(A"),
-        "a shell's variable stays": ("$A ${A}", "$A ${A}"),
-        "a dollar at the end stays": ("5$", "5$"),
-        "an empty name stays": ("$()", "$()"),
-        "what follows an odd one is looked at": ("$$$(A)", "$1"),
+        "a value is not expanded again": ("$(B)", "$(A)"),
+        "an unknown variable does not change": ("$(C)", "$(C)"),
+        "two dollars become one": ("$$(A) $$$$", "$(A) $$"),
+        "an open bracket does not change": ("$(A", "$(A"),
+        "a variable of the shell does not change": ("$A ${A}", "$A ${A}"),
+        "a dollar at the end does not change": ("5$", "5$"),
+        "an empty name is kept": ("$()", "$()"),
+        "text after a single dollar is expanded": ("$$$(A)", "$1"),
     },
 )
 def test_expansion(text: str, expanded: str) -> None:
     assert expand(text, VARIABLES) == expanded
 
 
-def test_escaped_text_arrives_as_it_was() -> None:
+def test_escaped_text_is_not_changed() -> None:
     for text in ("$(A)", "$$(A)", "$", "$$", "$(A", "a$b $(id) ${A}"):
         assert expand(literal(text), VARIABLES) == text

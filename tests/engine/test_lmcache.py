@@ -1,7 +1,7 @@
-"""An unmodified LMCache server and vLLM's connector to it, end to end: a server and an engine in one Pod, on CPUs.
+"""An unmodified LMCache server and vLLM's connector, end to end: a server and an engine in one Pod, on CPUs.
 
-Replaced: the ports, and the image: vLLM 0.32 built for CPUs, and 0.33 with the CPU kernels of 0.32. Of LMCache nothing
-is: engine and server meet in shared memory as they do beside a GPU, which would pin that memory.
+Replaced: the ports, and the image: vLLM 0.32 built for CPUs, and 0.33 with the CPU kernels of 0.32. LMCache is not
+changed: engine and server share memory as with a GPU, which would also pin that memory.
 """
 
 import os
@@ -29,7 +29,7 @@ only_one_version = pytest.mark.parametrize("stage", ["0.33"], indirect=True)
 
 @dataclass(frozen=True)
 class Stage:
-    """Where Pods run: an image, and room for their volumes."""
+    """The image of Pods, and the directory for their volumes."""
 
     image: Image
     directory: Path
@@ -40,14 +40,14 @@ class Stage:
         return pool(self.image.version)
 
     def tier(self, name: str) -> Path:
-        """A shared tier, empty at first."""
+        """A shared tier that is empty at the start."""
         made = self.directory / name
         made.mkdir(exist_ok=True)
         made.chmod(0o777)
         return made
 
     def run(self, of: KVCachePool, tier: Path, name: str) -> dict[str, tuple[list[int], int]]:
-        """A Pod on a shared tier, from start to end: of each prompt the answer, and how many tokens were found."""
+        """Run a Pod on a shared tier. Returns, for each prompt, the answer and how many tokens were found."""
         with cached(of, self.image, tier, self.directory / name) as pod:
             tried = {prompt: pod.look_up(prompt, TOKENS) for prompt in NAMES}
             eventually(lambda: len(_files(tier, of)) == len(NAMES) * CHUNKS, 60, "the files of all chunks")
@@ -71,15 +71,15 @@ def stage(
 
 @pytest.fixture(scope="module")
 def first(stage: Stage) -> dict[str, list[int]]:
-    """The answers of a Pod that found nothing, and has gone."""
+    """The answers of a Pod that found nothing, and has ended."""
     tried = stage.run(stage.pool, stage.tier("lustre"), "first")
     assert {found for _, found in tried.values()} == {0}
     return {name: tokens for name, (tokens, _) in tried.items()}
 
 
 @only_one_version
-def test_only_kvtiers_directories_keep_element_types_apart(stage: Stage, first: dict[str, list[int]]) -> None:
-    """In one directory LMCache takes files of another type for its own: the control, and why there are directories."""
+def test_only_directories_of_kvtier_separate_element_types(stage: Stage, first: dict[str, list[int]]) -> None:
+    """A control: in one directory, LMCache reads files of another type as its own. So kvtier has directories."""
     other, mixed = pool(stage.image.version, kvCacheDtype="fp8_e5m2"), stage.tier("mixed")
     own = stage.run(other, stage.tier("lustre"), "own")
     shutil.copytree(stage.tier("lustre") / below(stage.pool), mixed / below(other), dirs_exist_ok=True)
@@ -88,7 +88,7 @@ def test_only_kvtiers_directories_keep_element_types_apart(stage: Stage, first: 
     foreign = stage.run(other, mixed, "foreign")
     assert {found for _, found in own.values()} == {0}
     assert {found for _, found in foreign.values()} == {FOUND}, (
-        "LMCache tells types apart now: docs/evidence/engines.md"
+        "LMCache distinguishes types now: update docs/evidence/engines.md"
     )
     right, wrong = ({name: tokens for name, (tokens, _) in tried.items()} for tried in (own, foreign))
     assert wrong != right
@@ -97,7 +97,7 @@ def test_only_kvtiers_directories_keep_element_types_apart(stage: Stage, first: 
 
 @pytest.fixture(scope="module")
 def second(stage: Stage, first: dict[str, list[int]]) -> Iterator[Cached]:
-    """A Pod that starts cold beside the files of the first."""
+    """A Pod that starts cold with the files of the first Pod."""
     with cached(stage.pool, stage.image, stage.tier("lustre"), stage.directory / "second") as pod:
         yield pod
 
@@ -112,16 +112,16 @@ def test_a_cold_pod_finds_what_another_computed_and_keeps_it(
     assert all(len(set(tokens)) > 2 for tokens in first.values()), "one token again and again proves little"
 
 
-def test_engine_and_server_meet_in_shared_memory(second: Cached) -> None:
-    """Not by `pickle`, which LMCache falls back to without a word where /dev/shm has no room for the CPU tier."""
+def test_engine_and_server_use_shared_memory(second: Cached) -> None:
+    """Not by `pickle`, which LMCache silently uses if /dev/shm is too small for the CPU tier."""
     assert second.modes() == ["SHM"]
 
 
 @only_one_version
-def test_requests_outlive_the_server_and_hits_come_back_with_it(
+def test_requests_succeed_without_the_server_and_hits_return_after_its_restart(
     first: dict[str, list[int]], second: Cached
 ) -> None:
-    """A request that asked the server in vain waits for it as long as kvtier says, and no later one does."""
+    """Only the first request after the failure waits for the server, as long as kvtier configures."""
     second.server.container.kill()
     assert second.look_up("server gone", TOKENS) == (first["server gone"], 0)
     with second.recovery():
@@ -131,7 +131,9 @@ def test_requests_outlive_the_server_and_hits_come_back_with_it(
 
 
 @only_one_version
-def test_requests_outlive_a_server_that_does_not_answer(first: dict[str, list[int]], second: Cached) -> None:
+def test_requests_succeed_when_the_server_does_not_respond(
+    first: dict[str, list[int]], second: Cached
+) -> None:
     server = second.server.container.first()
     os.kill(server, signal.SIGSTOP)
     try:

@@ -1,4 +1,4 @@
-"""What a machine lacks for the engines is told in plain words."""
+"""Messages for machines that cannot run the engines."""
 
 from pathlib import Path
 
@@ -18,12 +18,14 @@ from unit.tables import table
         "another system": ("Darwin", "x86_64", (3, 12), "Darwin x86_64"),
     },
 )
-def test_wheels_fit(system: str, machine: str, python: tuple[int, int], words: str | None) -> None:
+def test_machines_with_and_without_wheels(
+    system: str, machine: str, python: tuple[int, int], words: str | None
+) -> None:
     found = platform_fault(system, machine, python)
     assert found is None if words is None else found and words in found
 
 
-def test_a_small_disk_is_named_with_its_numbers(tmp_path: Path) -> None:
+def test_the_message_for_a_small_disk_contains_the_sizes(tmp_path: Path) -> None:
     require_room(tmp_path, 1)
     with pytest.raises(RuntimeError, match=r"take 1000000000\.0 GB, and .* GB left"):
         require_room(tmp_path, 10**18)

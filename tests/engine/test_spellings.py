@@ -1,4 +1,4 @@
-"""Which extraArgs reach a flag of kvtier's, by vLLM's own parser: abbreviations, underscores, keys, attached values."""
+"""Which extraArgs set a flag of kvtier in vLLM's own parser: abbreviations, underscores, keys, attached values."""
 
 from collections.abc import Iterator
 
@@ -13,7 +13,7 @@ from unit.builders import model
 
 pytestmark = pytest.mark.timeout(300)
 Reached = list[tuple[list[str], set[str]]]
-"""Lists of arguments that vLLM takes, and what each sets."""
+"""Lists of arguments that vLLM accepts, and what each sets."""
 
 
 @pytest.fixture(scope="module")
@@ -24,7 +24,7 @@ def options(real: Worker) -> dict[str, str]:
 
 @pytest.fixture(scope="module")
 def reached(real: Worker, options: dict[str, str]) -> Reached:
-    """All options in all spellings, and every abbreviation of those that kvtier looks at."""
+    """All options in all spellings, and every abbreviation of the options that kvtier checks."""
     watched = (*MANAGED_FLAGS, *ENGINES.versions[real.version].layout_flags)
     abbreviated = {flag[:length] for flag in watched for length in range(2, len(flag))}
     lines = [line for flag in (*options, *sorted(abbreviated)) for line in _spelled(flag)]
@@ -33,7 +33,7 @@ def reached(real: Worker, options: dict[str, str]) -> Reached:
 
 
 def _spelled(flag: str) -> Iterator[list[str]]:
-    """Lists of arguments that a parser might take for `flag`."""
+    """Lists of arguments that a parser could read as `flag`."""
     dashes = "--" if flag.startswith("--") else "-"
     for name in dict.fromkeys((flag, dashes + flag.removeprefix(dashes).replace("-", "_"))):
         yield from ([name], [name, "7"], [f"{name}=7"], [f"{name}7"])
@@ -41,25 +41,25 @@ def _spelled(flag: str) -> Iterator[list[str]]:
 
 
 def _managed(options: dict[str, str]) -> set[str]:
-    """What managed flags set. An older version may lack one of them."""
+    """Destinations of managed flags. An older version may not have all of them."""
     return {options[flag] for flag in MANAGED_FLAGS if flag in options}
 
 
-def test_what_reaches_a_managed_flag_is_refused(reached: Reached, options: dict[str, str]) -> None:
+def test_spellings_of_a_managed_flag_are_refused(reached: Reached, options: dict[str, str]) -> None:
     managed = _managed(options)
     reaching = [(line, sets & managed) for line, sets in reached if sets & managed]
     assert {name for _, sets in reaching for name in sets} == managed, "else this proves nothing"
     assert [line for line, _ in reaching if not any(map(managed_flag, line))] == []
 
 
-def test_what_reaches_no_managed_flag_is_taken(reached: Reached, options: dict[str, str]) -> None:
+def test_spellings_of_other_flags_are_accepted(reached: Reached, options: dict[str, str]) -> None:
     managed = _managed(options)
     whole = [line for line, sets in reached if not sets & managed and line[0] in options]
     assert len({line[0] for line in whole}) > 300
     assert [line for line in whole if any(map(managed_flag, line))] == []
 
 
-def test_what_reaches_a_layout_flag_changes_the_directory(
+def test_spellings_of_a_layout_flag_change_the_directory(
     real: Worker, reached: Reached, options: dict[str, str]
 ) -> None:
     layout = {options[flag] for flag in ENGINES.versions[real.version].layout_flags if flag in options}
@@ -73,6 +73,6 @@ def _directory(*arguments: str) -> str:
 
 
 @pytest.mark.parametrize("line", [["--kv-transfer-confg", "7"], ["--m", "7"], ["-tq", "2"], ["--port8000"]])
-def test_the_parser_does_not_take_everything(real: Worker, line: list[str]) -> None:
-    """A control: what is misspelled or ambiguous ends the command."""
+def test_the_parser_does_not_accept_everything(real: Worker, line: list[str]) -> None:
+    """A control: the parser refuses misspelled or ambiguous arguments."""
     assert real.ask("spellings.reached", lines=[line]) == [None]

@@ -18,7 +18,7 @@ _STDERR_LINES = 40
 
 
 class EngineError(AssertionError):
-    """The worker could not answer; the text is its error, or the end of what it printed."""
+    """The worker could not answer. The text is its error, or the end of its output."""
 
 
 class Worker:
@@ -31,7 +31,7 @@ class Worker:
         self._log = log
 
     def ask(self, about: str, variables: dict[str, str] | None = None, **question: Any) -> Any:
-        """What the function `about` of the package `inside` answers; raises ``EngineError`` if it does not."""
+        """The answer of the function `about` of the package `inside`. Raises ``EngineError`` if it fails."""
         assert self._process.stdin
         assert self._process.stdout
         asked = {"about": about, "variables": variables or {}, "question": question}
@@ -49,14 +49,14 @@ class Worker:
         return found["answer"]
 
     def serve(self, command: list[str], variables: dict[str, str] | None = None) -> dict[str, Any]:
-        """What `vllm serve` makes of a command line and environment: inside/serve.py."""
+        """The result of `vllm serve` for a command line and environment (inside/serve.py)."""
         found: dict[str, Any] = self.ask("serve.answer", variables, command=command, model=str(self.model))
         return found
 
 
 @contextmanager
 def running(environment: Environment, version: str) -> Iterator[Worker]:
-    """A worker; it ends with the block, or with us."""
+    """A worker. It ends with the block or with this process."""
     with tempfile.TemporaryDirectory(prefix="kvtier-engine-worker-") as directory:
         home, model = Path(directory) / "home", Path(directory) / "model"
         home.mkdir()

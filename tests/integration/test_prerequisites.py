@@ -92,7 +92,10 @@ def test_a_missing_secret_blocks_engines_until_it_is_created(pools: Pools, kube:
 def test_too_much_local_ssd_is_refused_with_the_numbers(pools: Pools) -> None:
     pools.create("disks", tiers__localSSD__capacity="6000Gi")
     found = pools.wait("disks", "LocalSSDSupported", "False", "TooLarge")
-    assert "136Gi for model weights and logs do not fit into the 5254Gi for Pods on 16 Local SSDs." in found["message"]
+    assert (
+        "136Gi for model weights and logs do not fit into the 5254Gi for Pods on 16 Local SSDs."
+        in found["message"]
+    )
     assert pools.children(*DEPLOYMENT) == []
 
 

@@ -1,1 +1,1 @@
-"""Runs in the engines' Python: imports vLLM, and nothing of kvtier or of its tests."""
+"""Runs in the engines' Python: imports vLLM, and no module of kvtier or of its tests."""

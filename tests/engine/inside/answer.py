@@ -1,6 +1,6 @@
 """``python answer.py``: answer questions about vLLM, one JSON object per line in and out, until input ends.
 
-Importing vLLM takes much longer than any question, so one process answers them all.
+The import of vLLM takes much longer than a question, so one process answers all questions.
 """
 
 import importlib
@@ -13,7 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 
 
 def main() -> None:
-    """Answer until end of file. What vLLM prints goes to stderr: the real stdout is for answers."""
+    """Answer until end of file. Output of vLLM goes to stderr, because the real stdout is for answers."""
     answers = os.fdopen(os.dup(1), "w", buffering=1)
     os.dup2(2, 1)
     for line in sys.stdin:

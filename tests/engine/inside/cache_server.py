@@ -1,4 +1,4 @@
-"""A command line through LMCache's own `lmcache server`: parsed and made into configurations, without a server."""
+"""Parses a command line with LMCache's own `lmcache server` into configurations, without starting a server."""
 
 import argparse
 import contextlib
@@ -24,7 +24,7 @@ _PARSERS = (
 
 
 def answer(command: list[str]) -> dict[str, Any]:
-    """What becomes of `lmcache server ARGUMENT...`: the words of a refusal, or what the server would be built from."""
+    """The result of `lmcache server ARGUMENT...`: the text of an error, or the configurations of the server."""
     parser = argparse.ArgumentParser(prog="lmcache server")
     ServerCommand().add_arguments(parser)
     printed = io.StringIO()
@@ -68,7 +68,7 @@ def flags() -> list[str]:
 
 
 def adapter_keys(kind: str) -> list[str]:
-    """Keys that the sources look up in an adapter's JSON: nothing else lists them."""
+    """Keys that the code reads from an adapter's JSON. LMCache has no list of them."""
     own = get_l2_adapter_config_class(kind).from_dict
     general = (config.parse_args_to_l2_adapters_config, *_PARSERS)
     sources = [inspect.getsource(function) for function in (own, *general)]

@@ -1,10 +1,10 @@
-"""What a token costs in a model's KV cache, as vLLM's own classes have it.
+"""The size of a token in a model's KV cache, computed by vLLM's own classes.
 
-The model is built without memory (PyTorch's meta device), its layers are asked for their cache specification as a GPU
-worker asks them (vllm/v1/worker/gpu/attn_utils.py), and vLLM groups them (vllm/v1/core/kv_cache_planning.py).
+The model is built without memory (PyTorch's meta device). Its layers return their cache specifications, as for a
+GPU worker (vllm/v1/worker/gpu/attn_utils.py), and vLLM groups them (vllm/v1/core/kv_cache_planning.py).
 
-Replaced, for want of GPUs: the groups of processes (only their sizes are looked at), and the attention backend, whose
-way to pack an element type and whose block sizes are those of vLLM's Triton backend, of FlashInfer for nvfp4.
+Replaced, because there is no GPU: the process groups (only their sizes are used), and the attention backend. Its
+packing of element types and its block sizes are those of vLLM's Triton backend, and those of FlashInfer for nvfp4.
 """
 
 import contextlib
@@ -35,16 +35,16 @@ from vllm.v1.attention.backends.triton_attn import TritonAttentionBackend
 from vllm.v1.kv_cache_interface import KVCacheGroupSpec, KVCacheSpec, MambaSpec, get_kv_cache_spec_kind
 from vllm.v1.worker.gpu.attn_utils import get_kv_cache_spec
 
-# Of a backend that takes any, in vLLM's order.
+# Layout of a backend that supports all of them, in vLLM's order.
 _LAYOUTS = [layout.name for layout in utils._DEFAULT_LAYOUT_PREFERENCE]
-# What vLLM wants to know of a model, and a shortened config.json may leave out.
+# Fields that vLLM needs, and that a shortened config.json may not have.
 _LEFT_OUT = {"max_position_embeddings": 131072}
-# Where 0.33 has what 0.32 has in its utilities.
+# 0.33 has here what 0.32 has in its utilities.
 _PLANNING = "vllm.v1.core.kv_cache_planning"
 
 
 def planning() -> Any:
-    """vLLM's module that makes groups of layers, and sizes of them."""
+    """vLLM's module that groups layers and computes their sizes."""
     there = importlib.util.find_spec(_PLANNING)
     return importlib.import_module(_PLANNING if there else "vllm.v1.core.kv_cache_utils")
 
@@ -52,11 +52,11 @@ def planning() -> Any:
 def answer(
     config: dict[str, Any], kv_cache_dtype: str = "auto", tensor_parallel_size: int = 1
 ) -> list[dict[str, Any]]:
-    """The layer groups of the model that a config.json describes, as one of `tensor_parallel_size` ranks has them.
+    """The layer groups of a model with this config.json, on one of `tensor_parallel_size` ranks.
 
-    Of each: `kind`, `layers`, `block_size` in tokens, `window` in tokens where only so many are kept, and per layer
-    `token_bytes`, or `state_bytes` for a state that does not grow with the prompt. `page_bytes` is what a block of a
-    layer takes: more than its content where vLLM pads, because pages of all groups are of one size.
+    Each has `kind`, `layers`, `block_size` in tokens, `window` in tokens (if it keeps only so many), and per layer
+    `token_bytes`, or `state_bytes` for a state of constant size. `page_bytes`: the size of a block of one layer. It is
+    larger than the content if vLLM pads it, because pages of all groups have the same size.
     """
     _, groups = grouped(config, kv_cache_dtype, tensor_parallel_size)
     return [_plain(group.kv_cache_spec, len(group.layer_names)) for group in groups]
@@ -77,7 +77,7 @@ def grouped(
 
 
 def _configured(config: dict[str, Any], tensor_parallel_size: int, arguments: dict[str, Any]) -> VllmConfig:
-    """Classes of models are looked at in this process: in one of their own, each would import vLLM again."""
+    """Inspect classes of models in this process. In a separate process, each would import vLLM again."""
     with tempfile.TemporaryDirectory() as directory:
         named = {
             "architectures": [MODEL_FOR_CAUSAL_LM_MAPPING_NAMES.get(config["model_type"])],
@@ -98,7 +98,7 @@ def _configured(config: dict[str, Any], tensor_parallel_size: int, arguments: di
 
 
 def _as_on_gpus(vllm_config: VllmConfig, kv_cache_dtype: str, block_size: int | None) -> None:
-    """Give layers what their constructors take from a GPU's platform, and choose the block size as that does."""
+    """Give layers what their constructors read from a GPU's platform, and choose the same block size."""
     config = vllm_config.cache_config
     config.cache_dtype = kv_cache_dtype
     backend = _flash_infer() if kv_cache_dtype.startswith("nvfp4") else TritonAttentionBackend
@@ -115,7 +115,7 @@ def _as_on_gpus(vllm_config: VllmConfig, kv_cache_dtype: str, block_size: int | 
 
 
 def _flash_infer() -> Any:
-    """vLLM's backend for it. The package needs a GPU and is not there, and how to pack is none of its business."""
+    """vLLM's FlashInfer backend. The package needs a GPU and is not installed, and it does not decide the packing."""
     missing = ("flashinfer", "flashinfer.decode", "flashinfer.prefill", "flashinfer.utils")
     with mock.patch.dict(sys.modules, {name: mock.MagicMock() for name in missing}):
         return importlib.import_module("vllm.v1.attention.backends.flashinfer").FlashInferBackend

@@ -12,13 +12,13 @@ from vllm.v1.kv_offload.file_mapper import FileMapper
 from vllm.v1.kv_offload.tiering.backpressure import EMABackpressureDetector
 from vllm.v1.kv_offload.tiering.factory import SecondaryTierFactory
 
-# What the factory takes out of a tier's configuration or adds to it, in place of the configuration's own words.
+# Keys that the factory removes from a tier's configuration or adds to it.
 _BY_FACTORY = {"self", "offloading_spec", "primary_kv_view", "tier_type", "backpressure_detector"}
 _SOURCES = ("v1/kv_offload", "distributed/kv_transfer/kv_connector/v1/offloading")
 
 
 def answer(tiers: list[str]) -> dict[str, Any]:
-    """Keys of the connector, of backpressure, and of each type of tier with whether it is required."""
+    """Keys of the connector, of backpressure, and of each type of tier, and whether a key is required."""
     return {
         "connector": sorted(_connector()),
         "pressure": sorted(
@@ -30,7 +30,7 @@ def answer(tiers: list[str]) -> dict[str, Any]:
 
 
 def _connector() -> set[str]:
-    """String literals with which the sources look into `extra_config`: nothing else in vLLM lists them."""
+    """String literals that the code reads from `extra_config`. vLLM has no list of them."""
     assert vllm.__file__
     root = Path(vllm.__file__).parent
     sources = [file for part in _SOURCES for file in sorted((root / part).rglob("*.py"))]
@@ -53,21 +53,21 @@ def _parameters(kind: type) -> dict[str, bool]:
 
 
 def cache_dtypes() -> list[str]:
-    """Every --kv-cache-dtype that vLLM itself lists; platforms may add theirs."""
+    """Every --kv-cache-dtype that vLLM lists. Platforms may add more."""
     return list(get_args(CacheDType))
 
 
 def default_block_size() -> int:
-    """Tokens of a block on GPUs whose attention has no other wish."""
+    """Tokens of a block on GPUs whose attention kernel needs no other number."""
     return int(CacheConfig.DEFAULT_BLOCK_SIZE)
 
 
 def directory_name(model: str) -> str:
-    """What the file tier calls the directory of a model that has nothing special."""
+    """The directory name of the file tier for a model without special settings."""
     mapper = FileMapper("/root", model, 16, 16, 1, 1, 1, 1, rank=0, dtype="bfloat16")
     return Path(mapper.get_config_file_path()).parent.name
 
 
 def directory_parameters() -> list[str]:
-    """All that decides about that name."""
+    """The parameters that decide the name."""
     return [name for name in inspect.signature(FileMapper).parameters if name not in ("root_dir", "rank")]

@@ -1,4 +1,4 @@
-"""Chunks to a bucket and back, by vLLM's own tier in the specification that an engine makes, and the real NIXL."""
+"""Stores chunks in a bucket and loads them, with vLLM's own tier, as an engine creates it, and the real NIXL."""
 
 import functools
 import sys
@@ -15,19 +15,19 @@ from vllm.v1.kv_offload.tiering.factory import SecondaryTierFactory
 
 from . import offloading
 
-# What vLLM imports is the package nixl, which would choose the build for the CUDA of torch.
+# vLLM imports the package nixl, which would choose the build for the CUDA version of torch.
 sys.modules.update({"nixl": nixl_cu12, "nixl._api": _api, "nixl._bindings": _bindings})
 _KEYS = [make_offload_key(bytes([number]) * 32, 0) for number in range(2)]
 _ABSENT = make_offload_key(b"\xff" * 32, 0)
-# More than any answer of the endpoint takes, and less than a test may.
+# Longer than any response of the endpoint, and shorter than the limit of a test.
 _PATIENCE_SECONDS = 90.0
 
 
 def answer(config: dict[str, Any], transfer: dict[str, Any], steps: list[str]) -> dict[str, Any]:
-    """What becomes of an engine that takes these steps after its start, with the only tier below its CPU tier.
+    """The results of these steps in an engine with only this tier below its CPU tier.
 
-    `steps` are methods of the engine below. Each is answered with its result and, in `seconds`, its time; `ended` is
-    the exception at which the engine would have ended, with the step. `same`: what was loaded is what was stored.
+    `steps` are methods of the engine below. Each has its result and its time (`seconds`). `ended`: the exception with
+    which the engine would have ended, and the step. `same`: the loaded bytes are equal to the stored bytes.
     """
     found: dict[str, Any] = {"ended": None, "seconds": {}}
     engine = _Engine(config, transfer)
@@ -45,7 +45,7 @@ def answer(config: dict[str, Any], transfer: dict[str, Any], steps: list[str]) -
 
 
 class _Engine:
-    """Host memory for the chunks that are stored, and as many into which they are loaded."""
+    """Host memory for the stored chunks, and for as many loaded chunks."""
 
     def __init__(self, config: dict[str, Any], transfer: dict[str, Any]) -> None:
         self._spec = offloading.specified(config, transfer, "auto", 1, None)
@@ -69,11 +69,11 @@ class _Engine:
         return self._finished()
 
     def reuse(self) -> None:
-        """Give the memory of the chunks that are stored to others, as the CPU tier may once a store has ended."""
+        """Reuse the memory of the stored chunks, as the CPU tier may do after a store has ended."""
         self._memory[: len(_KEYS)] = 0
 
     def lookup(self) -> list[str]:
-        """Of the chunks that are stored, and of one that never is, for a request of its own."""
+        """Look up the stored chunks, and in a separate request one that is never stored."""
         request = ReqContext(req_id=str(time.monotonic()))
         for _ in _until_given_up():
             found = [self._tier.lookup(key, request) for key in (*_KEYS, _ABSENT)]
@@ -100,7 +100,7 @@ class _Engine:
 
 
 def _until_given_up() -> Iterator[None]:
-    """Now and again, until it has taken too long, which is an error."""
+    """Repeat it until it succeeds. Raises TimeoutError after some time."""
     given_up = time.monotonic() + _PATIENCE_SECONDS
     while time.monotonic() < given_up:
         yield
@@ -110,7 +110,7 @@ def _until_given_up() -> Iterator[None]:
 
 @functools.cache
 def _memory(chunk_bytes: int) -> Any:
-    """It stays, as an engine's does: NIXL may still read from it when it has called a transfer failed."""
+    """Memory that is never freed, as in an engine: NIXL may still read from it after a failed transfer."""
     return np.zeros((2 * len(_KEYS), chunk_bytes), dtype=np.uint8)
 
 

@@ -1,4 +1,4 @@
-"""How vLLM cuts a model's cache into chunks, by the specification that its offloading connector builds at start."""
+"""How vLLM divides a model's cache into chunks, from the specification that its offloading connector builds."""
 
 from typing import Any
 from unittest import mock
@@ -10,9 +10,9 @@ from vllm.v1.kv_offload.factory import OffloadingSpecFactory
 
 from . import geometry
 
-# On GPUs all workers use one region of memory, which decides whether latents are kept once.
+# On GPUs all workers share one region of memory, so latents are kept once.
 _SHARED = ("_uses_shared_region", lambda _: True)
-# Of the cache on a GPU: any number that holds a few blocks does.
+# Size of the cache on a GPU: any size with space for a few blocks.
 _GPU_BYTES = 16 << 30
 
 
@@ -25,7 +25,7 @@ def answer(
 ) -> dict[str, Any]:
     """`chunks` of `chunk_bytes` in the CPU tier, with `tokens` of each group of layers; or why it is `refused`.
 
-    `transfer` is what stands behind --kv-transfer-config, and the model is that of a config.json.
+    `transfer`: the value of --kv-transfer-config. The model is given by a config.json.
     """
     try:
         spec = specified(config, transfer, kv_cache_dtype, tensor_parallel_size, block_size)

@@ -1,6 +1,6 @@
-"""A command line through vLLM's own `vllm serve`: parsed, checked, configured, and its tiers looked at.
+"""Parses a command line with vLLM's own `vllm serve`, validates and configures it, and reads its tiers.
 
-Everything up to the first use of a device or a socket, by the functions that `vllm serve` itself calls
+It does everything up to the first use of a device or a socket, with the functions that `vllm serve` itself calls
 (vllm/entrypoints/cli/main.py and serve.py, vllm/entrypoints/launchers/api_server/entry.py).
 """
 
@@ -21,17 +21,17 @@ from vllm.v1.kv_offload.factory import OffloadingSpecFactory
 from vllm.v1.kv_offload.tiering.factory import SecondaryTierFactory
 from vllm.v1.kv_offload.tiering.obj.config import ObjStoreConfig
 
-# The text of a model is not looked up: a local directory stands in for it once it has been parsed. No weights and
-# no tokenizer are there, and none are needed to configure an engine.
+# The name of a model is not looked up: after parsing, a local directory replaces it. No weights and
+# no tokenizer exist there, and the configuration of an engine does not need them.
 STAND_IN = {"skip_tokenizer_init": True, "load_format": "dummy"}
 
 
 class RefusedError(Exception):
-    """vLLM's command line ends here; the text is what it printed."""
+    """vLLM's command line ended with an error. The text is its output."""
 
 
 def answer(command: list[str], model: str) -> dict[str, Any]:
-    """What becomes of the command `vllm ARGUMENT...` when the model's files are those in the directory `model`.
+    """The result of the command `vllm ARGUMENT...`, with the model's files in the directory `model`.
 
     `refused` names the step that refused it, or is None: parse, validate, configure or tiers.
     """
@@ -100,7 +100,7 @@ def _configure(found: dict[str, Any], command: list[str], model: str) -> None:
 
 
 def _tiers(found: dict[str, Any], command: list[str], model: str) -> None:
-    """What the connector would make of its extra configuration, by vLLM's own factories."""
+    """The tiers that the connector would create from its extra configuration, by vLLM's own factories."""
     transfer = found["config"].kv_transfer_config
     if transfer is None:
         return
@@ -115,7 +115,7 @@ def _tiers(found: dict[str, Any], command: list[str], model: str) -> None:
 
 
 def _tier(tier: dict[str, Any]) -> dict[str, Any]:
-    """The arguments that the tier's constructor gets. It is not called: it would make directories, or connections."""
+    """The arguments of the tier's constructor. It is not called, because it would create directories or connections."""
     kind = SecondaryTierFactory.get_tier_class(tier)
     signature, view = inspect.signature(kind), memoryview(b"")
     with mock.patch.object(SecondaryTierFactory, "get_tier_class", return_value=signature.bind):

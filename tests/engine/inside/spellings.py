@@ -16,7 +16,7 @@ def options() -> dict[str, str]:
 
 
 def reached(lines: list[list[str]]) -> list[list[str] | None]:
-    """For each list of arguments the destinations that they set, or None where the command line ends with its usage."""
+    """For each list of arguments, the destinations that they set, or None if the parser refuses them."""
     default = _parsed([])
     assert default is not None
     return [_changes(default, _parsed(line)) for line in lines]
@@ -35,13 +35,13 @@ def _parsed(line: list[str]) -> dict[str, Any] | None:
     except SystemExit:
         return None
     except (ValueError, IndexError):
-        # vLLM's own treatment of the list, before argparse sees it.
+        # vLLM changes the list before argparse parses it.
         return None
 
 
 @functools.cache
 def _lenient() -> Any:
-    """The parser of `vllm serve` that takes any value: which option is meant does not depend on it."""
+    """The parser of `vllm serve`, changed to accept any value, because values do not decide the option."""
     (command,) = vllm.entrypoints.cli.serve.cmd_init()
     whole = FlexibleArgumentParser(prog="vllm")
     command.subparser_init(whole.add_subparsers(required=False, dest="subparser"))

@@ -1,7 +1,7 @@
 """``python weights.py DIRECTORY``: random weights for the Llama that its config.json describes.
 
-vLLM's own dummy weights are so small that what is in the KV cache hardly matters to the next token; these are of the
-size that training starts with, so that wrong bytes in the cache change the answer.
+vLLM's own dummy weights are so small that the KV cache hardly changes the next token. These have the size of initial
+weights of a training, so that wrong bytes in the cache change the answer.
 """
 
 import json

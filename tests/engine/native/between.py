@@ -15,17 +15,17 @@ from testbed.waiting import eventually
 
 
 class Between:
-    """What stands between an engine and its shared tier."""
+    """The file system between an engine and its shared tier."""
 
     def __init__(self, component: Component) -> None:
         self._component = component
 
     def stop(self) -> None:
-        """From now on whatever touches the tier waits."""
+        """Let every access to the tier wait from now on."""
         self._send(signal.SIGSTOP)
 
     def go_on(self) -> None:
-        """Answer what waits, and all that follows."""
+        """Answer waiting and later accesses."""
         self._send(signal.SIGCONT)
 
     def _send(self, number: signal.Signals) -> None:
@@ -36,7 +36,7 @@ class Between:
 
 @contextmanager
 def between(running: Replica, server: Server, directory: Path) -> Iterator[Between]:
-    """Put it there for the block. At its end the tier goes on, and what is still asked of it is answered."""
+    """Mount it for the block. At the end of the block, the tier answers all waiting accesses."""
     tier = server.container.path("/kv/lustre")
     command = [*running.pod.enter(server.container), sys.executable, passthrough.__file__, str(tier)]
     (directory / "logs").mkdir()

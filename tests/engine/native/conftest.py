@@ -1,4 +1,4 @@
-"""A first Pod that filled the shared tier, and a second one that starts cold."""
+"""A first Pod that filled the shared tier, and a second Pod that starts cold."""
 
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,7 +20,7 @@ def shared(
 ) -> Shared:
     """The shared tier after a first Pod has answered all prompts and was killed.
 
-    Its engine was started without the shell line of the Deployment, to see what that line is for.
+    Its engine was started without the shell line of the Deployment, to show the effect of that line.
     """
     directory = tmp_path_factory.mktemp("native")
     lustre = directory / "lustre"
@@ -42,7 +42,7 @@ def shared(
 
 @pytest.fixture(scope="package")
 def second(shared: Shared, tmp_path_factory: pytest.TempPathFactory) -> Iterator[tuple[Replica, Server]]:
-    """A Pod that starts when the first has gone: nothing in its memory, the same shared tier."""
+    """A Pod that starts after the first has ended: empty memory, the same shared tier."""
     with pod(shared, tmp_path_factory.mktemp("second")) as running:
         plant(running)
         yield running, running.start().wait_ready()

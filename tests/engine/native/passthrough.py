@@ -1,10 +1,10 @@
-"""``python passthrough.py DIRECTORY``: a file system on a directory that shows what is below it, as long as this runs.
+"""``python passthrough.py DIRECTORY``: a file system on a directory that shows its content, while this process runs.
 
-Stopped (SIGSTOP), everything that touches the directory waits, metadata too, as on a Lustre whose servers are away;
-nothing is kept by the kernel in between. Ended, everything fails at once, so that no process stays behind.
+If it is stopped (SIGSTOP), every access to the directory waits, also for metadata, as on Lustre without its servers;
+the kernel caches nothing. If it ends, every access fails at once, so that no process hangs.
 
-It knows what vLLM's tier of files asks for, and answers "not implemented" to the rest. The kernel's own protocol, so
-that no library need be there: include/uapi/linux/fuse.h.
+It supports the operations of vLLM's file tier, and answers "not implemented" to others. It uses the kernel's own
+protocol (include/uapi/linux/fuse.h), so it needs no library.
 """
 
 import contextlib
@@ -22,12 +22,12 @@ _BIG_WRITES, _MAX_PAGES = 1 << 5, 1 << 22
 _HEADER, _REPLY, _TWO = struct.Struct("<IIQQIIII"), struct.Struct("<IiQ"), struct.Struct("<II")
 _ATTRIBUTES = struct.Struct("<6Q10I")
 _TRANSFER = struct.Struct("<QQI")
-# FORGET, INTERRUPT, BATCH_FORGET: nobody waits for an answer.
+# FORGET, INTERRUPT, BATCH_FORGET have no response.
 _SILENT = (2, 36, 42)
 
 
 class Passthrough:
-    """Names below an open directory, by the numbers that the kernel got for them; 1 is the directory."""
+    """Names below an open directory, by the node numbers that the kernel uses; 1 is the directory."""
 
     def __init__(self, below: int) -> None:
         self._below = below

@@ -1,4 +1,4 @@
-"""Two Pods of one Deployment that meet in a directory: what the first computed, and where it is."""
+"""Two Pods of one Deployment with a shared directory: what the first Pod computed, and where it is."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -12,37 +12,37 @@ from engine.small import CHUNK, claims, deployment, pool, prompt
 from testbed.waiting import eventually
 
 TOKENS = 1500
-"""Of a prompt: two chunks, and a rest that is always computed."""
+"""Tokens of a prompt: two chunks, and a rest that is always computed."""
 STORED = 2 * CHUNK
 PREFIX = "vllm_offload_"
 PROMPTS = (
     *("warm", "found", "not promoted", "spoiled", "deleted", "truncated"),
     *("read-only", "full", "unmounted", "whole while read-only", "hanging", "told"),
 )
-"""What the first Pod answers; no test looks at another one's."""
+"""Prompts that the first Pod answers. Each test uses its own."""
 LONG = 4000
 LONG_PROMPTS = ("long 1", "long 2", "long 3")
 
 
 @dataclass
 class Shared:
-    """The shared tier, and what the first Pod made: answers, and the files of each prompt."""
+    """The shared tier, and the results of the first Pod: answers, and the files of each prompt."""
 
     directory: Path
     image: Image
     stale: list[str] = field(default_factory=list)
-    """What was in /dev/shm before the first engine started, and still was when it served."""
+    """Files that were in /dev/shm before the first engine started, and still existed when it served."""
     left: list[str] = field(default_factory=list)
-    """What the first engine had in /dev/shm, and left there when it was killed."""
+    """Files that the first engine left in /dev/shm when it was killed."""
     answers: dict[str, Answer] = field(default_factory=dict)
     files: dict[str, list[Path]] = field(default_factory=dict)
 
     def blocks(self) -> set[Path]:
-        """Every whole file of cached blocks."""
+        """Every complete file of cached blocks."""
         return set(self.directory.rglob("*.bin"))
 
     def compute(self, server: Server, name: str, tokens: int = TOKENS) -> None:
-        """Let a server answer a prompt that nobody has seen, and wait for its files."""
+        """Let a server answer a new prompt, and wait for its files."""
         before = self.blocks()
         self.answers[name] = server.ask(prompt(name, tokens))
         wanted = len(before) + tokens // CHUNK
@@ -52,7 +52,7 @@ class Shared:
 
 @contextmanager
 def pod(shared: Shared, directory: Path, shm: str | None = None) -> Iterator[Replica]:
-    """A Pod of the Deployment on the shared tier; `shm` is another size of /dev/shm than the rendered one."""
+    """A Pod of the Deployment on the shared tier. `shm` replaces the rendered size of /dev/shm."""
     made = deployment(pool())
     (volume,) = [one for one in made["spec"]["template"]["spec"]["volumes"] if one["name"] == "shm"]
     volume["emptyDir"]["sizeLimit"] = shm or volume["emptyDir"]["sizeLimit"]
@@ -61,7 +61,7 @@ def pod(shared: Shared, directory: Path, shm: str | None = None) -> Iterator[Rep
 
 
 def bare(started: Started) -> Started:
-    """Without the Deployment's shell line, the arguments alone."""
+    """Only the arguments, without the shell line of the Deployment."""
     return replace(started, command=[])
 
 
@@ -71,7 +71,7 @@ def offload_files(running: Replica) -> list[str]:
 
 
 def plant(running: Replica) -> list[str]:
-    """Leave what a killed engine leaves in the Pod's /dev/shm, in the two forms that it has; their names."""
+    """Create the two kinds of files that a killed engine leaves in the Pod's /dev/shm, and return their names."""
     names = [f"{PREFIX}stale.mmap", f"{PREFIX}stale.mmap.1"]
     for name in names:
         running.pod.give(f"/dev/shm/{name}", running.user)

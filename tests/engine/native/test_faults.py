@@ -1,4 +1,4 @@
-"""A shared tier that is broken costs hits. It never costs a request, nor a right answer."""
+"""A broken shared tier costs cache hits. It never causes a failed request or a wrong answer."""
 
 import os
 from pathlib import Path
@@ -25,7 +25,7 @@ def test_a_deleted_file_is_computed_again(shared: Shared, second: Second) -> Non
 
 
 def test_a_truncated_file_is_computed_again(shared: Shared, second: Second) -> None:
-    """The first that is read is replaced. The rest of the prompt is not read any more, and stays as it is."""
+    """The first file that is read is replaced. The other files of the prompt are not read, and do not change."""
     sizes = {file: file.stat().st_size for file in shared.files["truncated"]}
     for file, size in sizes.items():
         os.truncate(file, size // 2)
@@ -55,7 +55,7 @@ def test_a_truncated_file_is_computed_again(shared: Shared, second: Second) -> N
         ),
     },
 )
-def test_a_prompt_is_computed_when_its_blocks_are_gone_and_the_tier_is(
+def test_a_prompt_is_computed_when_its_blocks_and_the_tier_were_deleted(
     name: str, breaks: str, heals: str, shared: Shared, second: Second
 ) -> None:
     running, server = second
@@ -76,13 +76,13 @@ def test_a_prompt_is_computed_when_its_blocks_are_gone_and_the_tier_is(
 
 
 def _not_stored(server: Server) -> float:
-    """Stores to the shared tier that failed, or that vLLM did not try after others had; told with the next request."""
+    """Stores to the shared tier that failed or were skipped after failures. vLLM reports them with the next request."""
     server.ask(prompt("any", 3), tokens=1)
     names = ("cascade_job_failures", "backpressure_stores_dropped")
     return sum(server.metric(f"vllm:kv_offload_tiering_{name}_total", tier="2:fs") for name in names)
 
 
-def test_a_tier_that_is_read_only_still_gives_what_it_has(shared: Shared, second: Second) -> None:
+def test_blocks_of_a_read_only_tier_are_still_found(shared: Shared, second: Second) -> None:
     running, server = second
     running.pod.execute("mount -o remount,bind,ro $ROOT/kv/lustre", server.container)
     try:
@@ -95,10 +95,10 @@ def test_a_tier_that_is_read_only_still_gives_what_it_has(shared: Shared, second
 
 
 @pytest.mark.parametrize("shared", ["0.33"], indirect=True)
-def test_an_engine_ends_at_start_when_it_cannot_have_a_tier(shared: Shared, tmp_path: Path) -> None:
-    """The second is the control of what kvtier renders, which is tier and headroom.
+def test_an_engine_ends_at_start_when_a_tier_is_not_usable(shared: Shared, tmp_path: Path) -> None:
+    """The second case is a control: kvtier renders a /dev/shm for the tier and some headroom.
 
-    One version is enough for other starts, and side by side they take half the time.
+    One version is enough, and parallel starts take half the time.
     """
     with (
         pod(shared, tmp_path / "read-only") as read_only,

@@ -1,4 +1,4 @@
-"""A shared tier that hangs, as Lustre does in maintenance, costs requests their time, and nothing else."""
+"""A hanging shared tier, as Lustre in maintenance, only delays requests."""
 
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -14,14 +14,14 @@ from testbed.waiting import eventually
 
 pytestmark = pytest.mark.timeout(900)
 Second = tuple[Replica, Server]
-# In this request no tier is asked but those of the Pod.
+# This request uses only tiers of the Pod.
 WITHOUT_LUSTRE = {"kv_load_tiers": [{"locality": "LOCAL"}]}
 
 
-def test_requests_wait_for_a_tier_that_hangs_unless_they_need_not_ask_it(
+def test_requests_wait_for_a_hanging_tier_only_if_they_need_it(
     shared: Shared, second: Second, tmp_path: Path
 ) -> None:
-    """vLLM has no deadline for a look-up. Should it get one, docs/evidence/engines.md and README.md have to say so."""
+    """vLLM has no deadline for a lookup. If a version adds one, update docs/evidence/engines.md and README.md."""
     running, server = second
     with ThreadPoolExecutor() as aside, between(running, server, tmp_path) as tier:
         tier.stop()
@@ -30,7 +30,7 @@ def test_requests_wait_for_a_tier_that_hangs_unless_they_need_not_ask_it(
         eventually(lambda: _deferred(server) == 2, 60, "both wait")
         server.ask(prompt("shorter than a chunk", CHUNK - 1))
         told = server.ask(prompt("told", TOKENS), kv_transfer_params=WITHOUT_LUSTRE)
-        assert server.healthy(), "a liveness probe that fails would cost what is in memory, and help nobody"
+        assert server.healthy(), "a failed liveness probe would lose the CPU tier without any benefit"
         assert _deferred(server) == 2
         tier.go_on()
         answer, found = cached.result()
@@ -40,5 +40,5 @@ def test_requests_wait_for_a_tier_that_hangs_unless_they_need_not_ask_it(
 
 
 def _deferred(server: Server) -> float:
-    """Requests that wait for the connector to know what it has of them."""
+    """Requests that wait for a lookup of the connector."""
     return server.metric("vllm:num_requests_waiting_by_reason", reason="deferred")

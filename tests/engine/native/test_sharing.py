@@ -1,4 +1,4 @@
-"""What one Pod computed, another one finds: which bytes, from where, and what a crash leaves behind."""
+"""A Pod finds what another Pod computed: which bytes, in which tier, and what remains after a crash."""
 
 import os
 
@@ -25,7 +25,7 @@ def test_a_cold_pod_finds_what_another_computed(shared: Shared, second: Second) 
     assert server.metric("vllm:kv_offload_tiering_chunk_hits_total", tier="2:fs") >= STORED // CHUNK
 
 
-def test_what_is_found_on_lustre_is_not_kept_on_local_ssd(shared: Shared, second: Second) -> None:
+def test_blocks_that_are_found_on_lustre_are_not_copied_to_local_ssd(shared: Shared, second: Second) -> None:
     running, server = second
     _, found = look_up(server, "not promoted")
     assert found == STORED
@@ -33,8 +33,8 @@ def test_what_is_found_on_lustre_is_not_kept_on_local_ssd(shared: Shared, second
     assert blocks & {path.name for path in running.pod.path("/kv/ssd").rglob("*.bin")} == set()
 
 
-def test_the_bytes_that_are_found_are_used(shared: Shared, second: Second) -> None:
-    """A control: else equal tokens would prove nothing."""
+def test_the_bytes_of_found_blocks_are_used(shared: Shared, second: Second) -> None:
+    """A control: without it, equal tokens would prove nothing."""
     for file in shared.files["spoiled"]:
         file.write_bytes(os.urandom(file.stat().st_size))
     answer, found = look_up(second[1], "spoiled")
@@ -42,17 +42,17 @@ def test_the_bytes_that_are_found_are_used(shared: Shared, second: Second) -> No
     assert answer.tokens != shared.answers["spoiled"].tokens
 
 
-def test_a_killed_engine_leaves_its_memory_and_the_next_start_takes_it_away(
+def test_a_killed_engine_leaves_shared_memory_and_the_next_start_deletes_it(
     shared: Shared, second: Second
 ) -> None:
     """The first start was without the Deployment's shell line, the second with it."""
     assert len(shared.left) == 1
-    assert len(shared.stale) == 2, "vLLM cleans up by itself now: the shell line is not needed any more"
+    assert len(shared.stale) == 2, "vLLM now deletes these files, so the shell line is not needed any more"
     assert [name for name in offload_files(second[0]) if "stale" in name] == []
 
 
-def test_shared_memory_holds_the_whole_tier_and_little_else(shared: Shared, second: Second) -> None:
-    """The tier is taken at start, all of it, so that a /dev/shm that holds it does so for good."""
+def test_shared_memory_contains_the_whole_tier_and_little_else(shared: Shared, second: Second) -> None:
+    """The engine allocates the whole tier at start, so a /dev/shm that is large enough then stays large enough."""
     running, _ = second
     tier = small.pool().spec.tiers.cpu
     assert tier

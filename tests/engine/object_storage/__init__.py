@@ -1,4 +1,4 @@
-"""A bucket as the last tier: what kvtier renders, through vLLM's tier of objects and NIXL to a server of this machine.
+"""A bucket as the last tier: what kvtier renders, with vLLM's object tier and NIXL, and a server on this machine.
 
-Replaced: the bucket, by a server of ours (bucket.py), and the copies of a GPU, which nothing here needs.
+Replaced: the bucket, by a small server (bucket.py). The copies of a GPU are left out, because nothing here needs them.
 """

@@ -1,4 +1,4 @@
-"""A small server that speaks as much of the S3 protocol as vLLM's tier of objects."""
+"""A small server with the part of the S3 protocol that vLLM's object tier uses."""
 
 import time
 from collections.abc import Iterator
@@ -10,15 +10,15 @@ from threading import Thread
 NAME = "blocks"
 KEY_ID = "GOOGKEY"
 BUSY = 503
-"""The SDK tries again, BUSY_SECONDS and a little later."""
+"""The SDK retries after a little more than BUSY_SECONDS."""
 BUSY_SECONDS = 1.0
 
 
 @dataclass
 class Bucket:
-    """The bucket NAME, for whom shows the key KEY_ID.
+    """The bucket NAME, for clients with the key KEY_ID.
 
-    A body is kept as it comes. That is what servers do that do not know the frame of the AWS SDK (aws-chunked).
+    A body is stored without decoding, as by servers that do not know the frame of the AWS SDK (aws-chunked).
     """
 
     endpoint: str = ""
@@ -26,12 +26,12 @@ class Bucket:
     requests: list[str] = field(default_factory=list)
     """Methods in the order of arrival."""
     last: int | None = None
-    """After so many requests nothing listens any more."""
+    """The server stops listening after so many requests."""
     faults: dict[str, list[int]] = field(default_factory=dict)
-    """Status codes for the first uploads of a key that ends so."""
+    """Status codes for the first uploads of keys with this suffix."""
 
     def fault(self, key: str) -> int | None:
-        """What to answer to an upload that is to fail."""
+        """The status code if this upload must fail, else None."""
         left = [codes for end, codes in self.faults.items() if key.endswith(end) and codes]
         return left[0].pop(0) if left else None
 
@@ -53,7 +53,7 @@ def serving() -> Iterator[Bucket]:
 
 
 class _Handler(BaseHTTPRequestHandler):
-    """One request of each connection, so that a server that has gone answers no more."""
+    """One request per connection, so that a stopped server does not answer on open connections."""
 
     protocol_version = "HTTP/1.1"
     bucket: Bucket
@@ -68,7 +68,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._answer(self._body())
 
     def log_message(self, format: str, *arguments: object) -> None:
-        """Nothing: the tests look at the bucket."""
+        """Log nothing: the tests inspect the bucket."""
 
     def _answer(self, body: bytes | None = None) -> None:
         bucket, key = self.bucket, self.path.partition("?")[0].removeprefix(f"/{NAME}/")

@@ -1,4 +1,4 @@
-"""A bucket of this machine, and engines that use it."""
+"""A bucket on this machine, and engines that use it."""
 
 from collections.abc import Iterator
 
@@ -13,13 +13,13 @@ from kvtier.api.v1alpha1.engine import VERSIONS
 
 @pytest.fixture
 def bucket() -> Iterator[Bucket]:
-    """Empty, and for one test."""
+    """An empty bucket for one test."""
     with serving() as made:
         yield made
 
 
 @pytest.fixture(scope="package", params=VERSIONS)
 def engine(request: pytest.FixtureRequest, engines: Environment) -> Iterator[Worker]:
-    """Every vLLM that users can choose, in a process of its own: NIXL brings threads, and could end it."""
+    """Every version of vLLM that users can choose, in a separate process: NIXL starts threads, and could end it."""
     with worker.running(engines, request.param) as started:
         yield started

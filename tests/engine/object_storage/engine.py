@@ -1,4 +1,4 @@
-"""A pool whose last tier is a bucket, and what its engine does with it."""
+"""A pool with a bucket as the last tier, and the steps of its engine."""
 
 import json
 from pathlib import Path
@@ -18,7 +18,7 @@ _TRANSFER = "--kv-transfer-config="
 
 
 def pool_with(bucket: Bucket, version: str) -> KVCachePool:
-    """A pool of a small model; its objects have the size that kvtier chooses."""
+    """A pool with a small model. kvtier chooses the size of its objects."""
     tier = {
         "bucket": NAME,
         "endpoint": bucket.endpoint,
@@ -35,19 +35,19 @@ def pool_with(bucket: Bucket, version: str) -> KVCachePool:
 
 
 def started(bucket: Bucket, version: str) -> Started:
-    """What the container runtime is asked to start."""
+    """The container that the container runtime starts."""
     ((_, deployment),) = deployments(pool_with(bucket, version))
     return kubelet.started(deployment, SECRET)
 
 
 def transfer(rendered: Started) -> Any:
-    """What stands behind --kv-transfer-config."""
+    """The value of --kv-transfer-config."""
     (given,) = [one for one in rendered.arguments if one.startswith(_TRANSFER)]
     return json.loads(given.removeprefix(_TRANSFER))
 
 
 def run(engine: Worker, bucket: Bucket, *steps: str, **changed: str | None) -> dict[str, Any]:
-    """The steps (inside/objects.py) with the rendered configuration and variables, but for those `changed`."""
+    """The steps (inside/objects.py) with the rendered configuration and variables, and those in `changed`."""
     rendered = started(bucket, engine.version)
     variables = {name: value for name, value in (rendered.variables | changed).items() if value is not None}
     found: dict[str, Any] = engine.ask(

@@ -1,4 +1,4 @@
-"""A bucket as the last tier: what kvtier renders is what keeps blocks whole, and what ends an engine ends it."""
+"""A bucket as the last tier: the rendered settings keep blocks correct, and which failures end an engine."""
 
 from typing import Any
 
@@ -16,16 +16,16 @@ NO_ACCESS = "start: RuntimeError: Object store tier connectivity probe failed"
 NO_TELEMETRY = "store: nixlNoTelemetryError"
 FOUND = ["HIT", "HIT", "MISS"]
 LOOKUP_SECONDS = 10.0
-"""Of an endpoint that has gone: 1 to 3 s with AWS_RETRY_MODE as rendered, 25.6 s without."""
+"""Limit for a lookup at a stopped endpoint: 1 to 3 s with AWS_RETRY_MODE as rendered, 25.6 s without."""
 
 
-def test_chunks_come_back_as_they_were(engine: Worker, bucket: Bucket) -> None:
+def test_loaded_chunks_are_equal_to_stored_chunks(engine: Worker, bucket: Bucket) -> None:
     found = run(engine, bucket, "store", "lookup", "load")
     assert (found["ended"], found["store"], found["lookup"], found["load"]) == (None, True, FOUND, True)
     assert found["same"]
 
 
-def test_all_objects_lie_under_the_pool_s_prefix(engine: Worker, bucket: Bucket) -> None:
+def test_all_objects_have_the_prefix_of_the_pool(engine: Worker, bucket: Bucket) -> None:
     run(engine, bucket, "store")
     of = pool_with(bucket, engine.version)
     extra = transfer(started(bucket, engine.version))["kv_connector_extra_config"]
@@ -34,7 +34,7 @@ def test_all_objects_lie_under_the_pool_s_prefix(engine: Worker, bucket: Bucket)
     assert [key.startswith(f"{prefix}/") for key in bucket.objects] == [True, True]
 
 
-def test_without_the_variable_blocks_come_back_wrong_and_nobody_is_told(
+def test_without_the_variable_loaded_blocks_are_wrong_without_an_error(
     engine: Worker, bucket: Bucket
 ) -> None:
     changed = {"AWS_REQUEST_CHECKSUM_CALCULATION": None}
@@ -50,7 +50,7 @@ def test_without_the_variable_blocks_come_back_wrong_and_nobody_is_told(
         "after blocks were found": (6, ("store", "lookup", "load"), (True, FOUND, False)),
     },
 )
-def test_an_endpoint_that_goes_ends_no_engine(
+def test_an_endpoint_that_stops_does_not_end_an_engine(
     engine: Worker, bucket: Bucket, last: int, steps: tuple[str, ...], results: tuple[Any, ...]
 ) -> None:
     bucket.last = last
@@ -60,18 +60,18 @@ def test_an_endpoint_that_goes_ends_no_engine(
     assert found["seconds"]["lookup"] < LOOKUP_SECONDS
 
 
-def test_no_access_ends_an_engine_at_its_start(engine: Worker, bucket: Bucket) -> None:
-    """Of the server, which knows one key: so the key of every other test came from the Secret's variable."""
+def test_denied_access_ends_an_engine_at_start(engine: Worker, bucket: Bucket) -> None:
+    """The server knows one key, so in all other tests the key came from the variable of the Secret."""
     assert run(engine, bucket, "store", AWS_ACCESS_KEY_ID="OTHER")["ended"].startswith(NO_ACCESS)
 
 
-def test_an_endpoint_that_is_not_there_ends_an_engine_at_its_start(engine: Worker) -> None:
+def test_a_missing_endpoint_ends_an_engine_at_start(engine: Worker) -> None:
     with serving() as gone:
         pass
     assert run(engine, gone, "store")["ended"].startswith(NO_ACCESS)
 
 
-def test_keys_stand_in_no_argument(bucket: Bucket) -> None:
+def test_arguments_do_not_contain_credentials(bucket: Bucket) -> None:
     rendered = started(bucket, "0.33")
     given = " ".join([*rendered.command, *rendered.arguments])
     assert bucket.endpoint in given
@@ -79,18 +79,18 @@ def test_keys_stand_in_no_argument(bucket: Bucket) -> None:
     assert rendered.variables.items() >= SECRET.items()
 
 
-def test_telemetry_is_asked_for_where_the_version_needs_it(engine: Worker, bucket: Bucket) -> None:
+def test_telemetry_is_enabled_for_the_version_that_needs_it(engine: Worker, bucket: Bucket) -> None:
     found = run(engine, bucket, "store", NIXL_TELEMETRY_ENABLE=None)
     needed = "NIXL_TELEMETRY_ENABLE" in ENGINES.versions[engine.version].object_tier.environment
     assert (found["ended"] or "").startswith(NO_TELEMETRY) is needed
 
 
-def test_telemetry_that_is_turned_off_ends_every_version(engine: Worker, bucket: Bucket) -> None:
+def test_disabled_telemetry_ends_every_version(engine: Worker, bucket: Bucket) -> None:
     assert run(engine, bucket, "store", NIXL_TELEMETRY_ENABLE="n")["ended"].startswith(NO_TELEMETRY)
 
 
-def test_a_store_that_failed_may_go_on_with_the_bytes_of_other_blocks(engine: Worker, bucket: Bucket) -> None:
-    """docs/explanation/shared-tier.md warns of it: NIXL fails a store at its first upload, and continues the rest."""
+def test_a_failed_store_may_continue_with_the_bytes_of_other_blocks(engine: Worker, bucket: Bucket) -> None:
+    """docs/explanation/shared-tier.md warns of it: NIXL reports failure after one failed upload, and continues."""
     bucket.faults = {"00.bin": [403], "01.bin": [BUSY]}
     found = run(engine, bucket, "store", "reuse", "appear")
     assert (found["ended"], found["store"], found["appear"]) == (None, False, ["MISS", "HIT", "MISS"])

@@ -1,8 +1,8 @@
-"""TEST ONLY: a vLLM plugin that lets vLLM's own offloading run where there is no GPU.
+"""TEST ONLY: a vLLM plugin that lets vLLM's own offloading run without a GPU.
 
-Replaced: the copy between device and host memory (streams, events and the copy kernel become a memmove that is done
-when it returns), one assertion that the device is a GPU, and the check of the platform. Untouched: the scheduler's
-side, the tiering manager, the file tier, its threads, names and bytes on disk, /dev/shm, and the command line.
+Replaced: the copy between device and host memory (a synchronous memmove instead of streams, events and a copy kernel),
+one assertion that the device is a GPU, and the check of the platform. Not changed: the scheduler, the tiering manager,
+the file tier with its threads, names and bytes on disk, /dev/shm, and the command line.
 """
 
 import contextlib
@@ -17,7 +17,7 @@ _ASSERTION = "assert gpu_tensor.is_cuda or gpu_tensor.is_xpu"
 
 
 class _Event:
-    """A moment in a stream in which everything happens at once."""
+    """An event in a synchronous stream."""
 
     def __init__(self, **_: Any) -> None:
         self._at = 0.0
@@ -29,7 +29,7 @@ class _Event:
         return True
 
     def synchronize(self) -> None:
-        """There is nothing to wait for."""
+        """Return at once."""
 
     def elapsed_time(self, other: "_Event") -> float:
         return (other._at - self._at) * 1e3
@@ -44,7 +44,7 @@ class _Stream:
 
 
 class _Instead:
-    """`original`, but for some of its attributes."""
+    """`original` with some attributes replaced."""
 
     def __init__(self, original: Any, **others: Any) -> None:
         self.__dict__.update(others, _original=original)
@@ -81,7 +81,7 @@ def register() -> None:
 
 def _without_assertion(worker: Any) -> Any:
     source = textwrap.dedent(inspect.getsource(worker.SingleDirectionOffloadingHandler.__init__))
-    assert source.count(_ASSERTION) == 1, "vLLM's handler has changed: see what this plugin has to replace"
+    assert source.count(_ASSERTION) == 1, "vLLM's handler has changed: check what this plugin must replace"
     made: dict[str, Any] = {}
     exec(compile(source.replace(_ASSERTION, "pass"), worker.__file__, "exec"), worker.__dict__, made)
     return made["__init__"]
