@@ -187,6 +187,19 @@ def test_an_entry_of_the_runbook_names_its_condition_and_ends_at_a_command(
     assert body.rstrip().endswith("```")
 
 
+# How-to guides.
+
+GUIDES = sorted((ROOT / "docs" / "how-to").glob("*.md"))
+
+
+@pytest.mark.parametrize("page", GUIDES, ids=_name)
+def test_a_guide_says_when_how_how_to_check_and_how_to_undo(page: Path) -> None:
+    text = page.read_text()
+    for part in ("\n**When:** ", "\n## Steps", "\n## How to check\n", "\n## How to undo\n"):
+        assert part in text
+    assert len(commands(page)) >= 3
+
+
 # Samples.
 
 SAMPLES = {path.stem: path for path in sorted((ROOT / "manifests" / "samples").iterdir())}
