@@ -116,7 +116,10 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
     "DeadlineExceeded": (Advice(Reason.NO_ANSWER, _BY_ITSELF, retry=Retry.GOES_ON),),
     "Unavailable": (Advice(Reason.NO_ANSWER, _BY_ITSELF, retry=Retry.GOES_ON),),
     "Unauthenticated": (
-        Advice(Reason.NO_CREDENTIALS, "give kvtier's service account Workload Identity, see the user guide"),
+        Advice(
+            Reason.NO_CREDENTIALS,
+            "give kvtier's service account Workload Identity: see docs/how-to/install.md",
+        ),
     ),
 }
 _OTHER = Advice(
