@@ -10,7 +10,7 @@ REFERENCE := docs/reference/api.md
 export PYTHONPATH := operator:tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engine verify lint generate golden bench lock clean
+.PHONY: help demo test test-engine verify lint generate golden messages bench lock clean
 
 help: ## Show this list
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -55,6 +55,10 @@ generate: $(READY) ## Write the CRD and the API reference from the models
 golden: $(READY) ## Accept the present manifests of the samples; a changed Pod template rolls every user's engines
 	@for file in manifests/samples/*.yaml; do \
 		$(BIN)/kvtier render -f $$file > tests/unit/plan/golden/$$(basename $$file); done
+
+messages: $(READY) ## Write the page of all messages from what the unit tests see
+	$(BIN)/python -m pytest -q tests/unit -p unit.messages --messages docs/reference/messages.md \
+		--ignore tests/unit/test_messages.py
 
 bench: $(READY) ## Measure against the budgets; writes build/bench.json
 	@$(BIN)/python -m bench $(ARGS)
