@@ -1,15 +1,17 @@
 """Supported engines, and settings that conflict."""
 
+from dataclasses import replace
 from typing import Any
 
-from kvtier.api.v1alpha1 import KVCachePool, ServedModel
-from kvtier.checks.engine import check, engine_notes
-from kvtier.data.engines import ENGINES
+from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.checks.engine import check
 from unit.builders import context, model, pool
 from unit.tables import table
 from unit.verdicts import assert_says
 
 LMCACHE = {"backend": "LMCache", "image": "vllm/vllm-openai:v0.32.0", "lmcache": {"version": "0.5.6"}}
+
+FROM_CONFIG_MAP = {"configMapKeyRef": {"name": "settings", "key": "layout"}}
 
 
 def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
@@ -44,6 +46,18 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
             _pool(model="m" * 300),
             "False NameNotUsable: Model llama: Native names cache files after the model.",
         ),
+        "a model name that LMCache cannot use": (
+            _pool(engine=LMCACHE, model="a@b"),
+            "False NameNotUsable: Model llama: LMCache does not support @ in the name",
+        ),
+        "whole prompts that do not fit into one step": (
+            _pool(extraArgs=["--no-enable-chunked-prefill"], maxNumBatchedTokens=2048, maxModelLen=8192),
+            "False ConflictingSettings: a prompt of that length does not fit into one step",
+        ),
+        "a variable of the cache layout whose value is unknown": (
+            _pool(env=[{"name": "VLLM_KV_CACHE_LAYOUT", "valueFrom": FROM_CONFIG_MAP}]),
+            "False ConflictingSettings: VLLM_KV_CACHE_LAYOUT in env changes the bytes of cached blocks",
+        ),
         "a long model name without file tiers": (_pool({"lustre": None}, model="m" * 300), "True Supported"),
         "a bucket needs a package that kvtier cannot check": (
             _pool({"objectStorage": {"bucket": "blocks"}}),
@@ -56,6 +70,8 @@ def test_engine(of: KVCachePool, verdict: str) -> None:
 
 
 def test_a_version_that_loops_on_deleted_files_has_a_warning() -> None:
-    unsafe = ENGINES.versions["0.32"].model_copy(update={"version": "0.25", "eviction_safe": False})
-    (note,) = engine_notes(ServedModel.model_validate(model()), unsafe, 1)
-    assert "In vLLM 0.25, a request may loop" in note
+    look = context(_pool())
+    (view,) = look.models
+    unsafe = view.engine.model_copy(update={"version": "0.25", "eviction_safe": False})
+    vars(look)["models"] = (replace(view, engine=unsafe),)
+    assert_says(check(look), "EngineSupported", "True Supported: In vLLM 0.25, a request may loop")

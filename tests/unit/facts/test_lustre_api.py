@@ -2,18 +2,22 @@
 
 import asyncio
 from collections.abc import Mapping
+from dataclasses import replace
 from types import MappingProxyType
 
 import pytest
 
+from kvtier.checks import network
 from kvtier.facts.lustre_api import LustreReader
-from kvtier.facts.model import LustreFacts, Operation
+from kvtier.facts.model import GKECluster, LustreFacts, Operation
 from kvtier.gcp import clients
 from testbed.google_api import Drop, Fault, Hold, Reply
 from testbed.lustre.client import LustreProject
 from testbed.lustre.documents import instance, refusal
 from testbed.lustre.operations import HELD
+from unit.builders import NETWORK, context, facts, pool
 from unit.google import AWAY, HOME, LOCATION, REQUEST, Clock, reached
+from unit.instances import existing
 
 NO_OPERATIONS: Mapping[str, str] = MappingProxyType({})
 
@@ -21,9 +25,9 @@ NO_OPERATIONS: Mapping[str, str] = MappingProxyType({})
 async def read(
     reader: LustreReader, name: str = HOME, operations: Mapping[str, str] = NO_OPERATIONS
 ) -> LustreFacts:
-    facts = await reader.read(name, operations)
-    assert facts is not None
-    return facts
+    found = await reader.read(name, operations)
+    assert found is not None
+    return found
 
 
 async def state(reader: LustreReader, name: str = HOME) -> str:
@@ -85,6 +89,10 @@ async def test_a_failure_says_what_to_do_and_is_stable(
     assert first.instance is None
     assert advice in first.error
     assert HOME in first.error
+    seen = replace(facts(gke=GKECluster(network=NETWORK)), lustre=first)
+    condition = network.check(context(pool(**existing()), facts=seen))
+    assert (condition.status, condition.reason) == ("Unknown", "InstanceNotSeen")
+    assert condition.message == first.error
     clock.now += 15
     assert await read(reader) == first
     assert len(project.calls()) == 2
