@@ -93,7 +93,7 @@ def test_too_much_local_ssd_is_refused_with_the_numbers(pools: Pools) -> None:
     pools.create("disks", tiers__localSSD__capacity="6000Gi")
     found = pools.wait("disks", "LocalSSDSupported", "False", "TooLarge")
     assert (
-        "136Gi for model weights and logs do not fit into the 5254Gi for Pods on 16 Local SSDs."
+        "136Gi for model weights and logs do not fit into the 5254Gi for Pods on Local SSD (16 x 375Gi)."
         in found["message"]
     )
     assert pools.children(*DEPLOYMENT) == []

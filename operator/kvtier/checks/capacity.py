@@ -79,7 +79,8 @@ def _unreachable(have: int, want: int, limit: Limits) -> Condition | None:
         return false(
             CAPACITY_VALID,
             Reason.ABOVE_GROWTH_LIMIT,
-            f"An instance created with {gib(ceiling)} or less cannot grow beyond. Create a new pool for {gib(want)}.",
+            f"An instance created with {gib(ceiling)} or less cannot grow beyond that size. Create a new pool for "
+            f"{gib(want)}.",
         )
     return None
 

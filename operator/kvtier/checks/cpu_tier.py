@@ -61,10 +61,11 @@ def check(context: Context) -> Condition:
     demands = sentences(*(f"Model {name}: {_demand(need, rooms)}" for name, need in needs.items()))
     if rooms:
         return true(CPU_TIER_FITS, Reason.FITS, demands)
+    of = f"machine type {machine}" if machine else "the nodes (nodePool.machineType is not set)"
     return unknown(
         CPU_TIER_FITS,
         Reason.MACHINE_TYPE_UNKNOWN,
-        f"The memory of machine type {machine!r} is unknown, and no node of the pool reports it yet. {demands}",
+        f"The memory of {of} is unknown, and no node of the pool reports it yet. {demands}",
     )
 
 
@@ -75,7 +76,7 @@ def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> 
         limits = (tier, model.engine.pinned_tier_gib, model.engine.version)
         fault = pinning_fault(*limits, confidential=bool(confidential))
         if fault:
-            where = f"Nodes {node_names(confidential)}" if confidential else f"Model {model.spec.name}"
+            where = f"On {node_names(confidential)}" if confidential else f"Model {model.spec.name}"
             return f"{where}: {fault}"
     return None
 

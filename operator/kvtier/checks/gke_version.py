@@ -19,7 +19,7 @@ def check(context: Context) -> Condition:
     """Compares versions with the gates of `data/gke_versions.yaml`. Only the Lustre tier has gates."""
     lustre, running = context.lustre.spec, context.control_plane
     if lustre is None:
-        return true(GKE_VERSION_SUPPORTED, Reason.NO_GATE, "The pool needs no certain GKE version.")
+        return true(GKE_VERSION_SUPPORTED, Reason.NO_GATE, "The pool needs no minimum GKE version.")
     if running is None:
         return unknown(
             GKE_VERSION_SUPPORTED,
@@ -54,7 +54,7 @@ def _gates(lustre: LustreTier, running: GKEVersion) -> Iterator[tuple[GKEVersion
         return
     broken, fixed = versions.defect("lustreTierParameter")
     if broken <= running < fixed:
-        yield fixed, "the creation of Lustre PersistentVolumes (a known bug of this release)"
+        yield fixed, "the creation of Lustre PersistentVolumes, which fails in this release,"
     if lustre.size < _SMALL:
         yield versions.gate("lustre9000Gi"), "a Lustre instance below 18000Gi"
 

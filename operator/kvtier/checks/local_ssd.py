@@ -28,10 +28,11 @@ def check(context: Context) -> Condition:
         return true(LOCAL_SSD_SUPPORTED, Reason.NOT_NEEDED, "The pool has no Local SSD tier.")
     disks = _disks(nodes.machine_type, nodes.local_ssd_count)
     if disks is None:
+        of = f"machine type {nodes.machine_type}" if nodes.machine_type else "the nodes (no machineType)"
         return unknown(
             LOCAL_SSD_SUPPORTED,
             Reason.MACHINE_TYPE_UNKNOWN,
-            f"The Local SSDs of machine type {nodes.machine_type!r} are unknown. Set nodePool.localSSDCount.",
+            f"The Local SSDs of {of} are unknown. Set nodePool.localSSDCount.",
         )
     if disks.count == 0:
         remedy = "Choose" if disks.fixed else "Set nodePool.localSSDCount, choose"
@@ -77,7 +78,7 @@ def _allocatable(nodes: Iterable[Node], disks: int) -> tuple[int, str]:
     if reporting:
         smallest = min(reporting, key=lambda node: (node.ephemeral_storage, node.name))
         return smallest.ephemeral_storage // GIB * GIB, f"node {smallest.name}"
-    return _computed(disks), f"{disks} Local SSDs"
+    return _computed(disks), f"Local SSD ({disks} x {MACHINE_TYPES.disk_gib}Gi)"
 
 
 def _computed(disks: int) -> int:

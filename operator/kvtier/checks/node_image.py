@@ -24,7 +24,9 @@ def check(context: Context) -> Condition:
         )
     if nodes:
         return true(
-            NODE_IMAGE_SUPPORTED, Reason.COS, f"All {len(nodes)} candidate nodes run Container-Optimized OS."
+            NODE_IMAGE_SUPPORTED,
+            Reason.COS,
+            f"{len(nodes)} of {len(nodes)} candidate nodes run Container-Optimized OS.",
         )
     if context.pool.spec.node_pool.provisioner == "ComputeClass":
         return true(

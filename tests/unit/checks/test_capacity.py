@@ -77,7 +77,7 @@ def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | No
         "an instance grows up to the threshold of its tier": (_claim("1530000Gi", "18000Gi"), "True Valid"),
         "an instance cannot grow beyond the threshold": (
             _claim("1584000Gi", "1530000Gi"),
-            "False AboveGrowthLimit: or less cannot grow beyond. Create a new pool for 1584000Gi.",
+            "False AboveGrowthLimit: or less cannot grow beyond that size. Create a new pool for 1584000Gi.",
         ),
         "an instance that was created above the threshold can grow": (
             _claim("1656000Gi", "1584000Gi"),
@@ -105,7 +105,7 @@ def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | No
         ),
         "it cannot grow beyond the threshold at which the step changes": (
             _of(api(capacity="1584000Gi"), instance(1_530_000)),
-            "False AboveGrowthLimit: An instance created with 1530000Gi or less cannot grow beyond.",
+            "False AboveGrowthLimit: An instance created with 1530000Gi or less cannot grow beyond that size.",
         ),
         "above the threshold it can grow": (
             _of(api(capacity="1656000Gi"), instance(1_584_000)),

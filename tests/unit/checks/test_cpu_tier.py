@@ -77,13 +77,13 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         ),
         "the memory of an unknown machine type is unknown": (
             _pool("100Gi", machine="z9-futuregpu-8g"),
-            "Unknown MachineTypeUnknown: The memory of machine type 'z9-futuregpu-8g' is unknown, and no node of the "
+            "Unknown MachineTypeUnknown: The memory of machine type z9-futuregpu-8g is unknown, and no node of the "
             "pool reports it yet. Model m8: each node needs more than 1 x 100Gi for CPU tiers and 1 x 34Gi for "
             "engines.",
         ),
         "so is that of existing nodes that do not exist yet": (
             _pool("100Gi", machine=None),
-            "Unknown MachineTypeUnknown",
+            "Unknown MachineTypeUnknown: The memory of the nodes (nodePool.machineType is not set) is unknown",
         ),
     },
 )
@@ -137,7 +137,7 @@ def test_cpu_tier_of_nodes(capacity: str, memory: list[int], verdict: str) -> No
 def test_gpus_of_a_confidential_node_cannot_pin_memory() -> None:
     of = _pool("1Gi")
     condition = check(context(of, facts=facts(node(of, memory=1827 * GIB, labels=MIXED))))
-    refused = "False NotPinned: Nodes gpu-1: confidential nodes do not let GPUs pin host memory"
+    refused = "False NotPinned: On gpu-1: confidential nodes do not let GPUs pin host memory"
     assert_says(condition, "CPUTierFits", refused)
 
 

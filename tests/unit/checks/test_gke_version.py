@@ -26,7 +26,7 @@ def _at(version: str, of: KVCachePool = POOL) -> Context:
     {
         "a pool without Lustre has no gate": (
             _at("v1.20.0", pool(tiers={"lustre": None})),
-            "True NoGate: The pool needs no certain GKE version.",
+            "True NoGate: The pool needs no minimum GKE version.",
         ),
         "a recent control plane is supported": (
             _at("v1.35.6-gke.1049000"),
@@ -48,7 +48,7 @@ def _at(version: str, of: KVCachePool = POOL) -> Context:
         ),
         "at the driver's gate a known bug breaks every PersistentVolume": (
             _at("v1.33.2-gke.1111000"),
-            "False ControlPlaneTooOld: creation of Lustre PersistentVolumes (a known bug of this release) needs "
+            "False ControlPlaneTooOld: creation of Lustre PersistentVolumes, which fails in this release, needs "
             "1.33.4-gke.1036000",
         ),
         "one build below the bug's fix is still broken": (

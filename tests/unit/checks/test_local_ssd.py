@@ -26,13 +26,13 @@ def _pool(
         "16 disks of 375 GiB leave 5254 GiB for cache files, model weights and logs": (
             _pool("5118Gi"),
             "True Fits: 1 x 5118Gi for cache files and 136Gi for model weights and logs fit into the 5254Gi for Pods "
-            "on 16",
+            "on Local SSD (16 x 375Gi).",
         ),
         "one more GiB is too large, and the message contains the limit": (
             _pool("5119Gi"),
             "False TooLarge: 1 x 5119Gi for cache files and 136Gi for model weights and logs do not fit into the "
             "5254Gi "
-            "for Pods on 16 Local SSDs. Reduce tiers.localSSD.capacity to 5118Gi or less.",
+            "for Pods on Local SSD (16 x 375Gi). Reduce tiers.localSSD.capacity to 5118Gi or less.",
         ),
         "the tiers of Pods on one node are added up": (
             _pool("1280Gi", A3, 2),
@@ -62,15 +62,16 @@ def _pool(
         ),
         "the disks of an unknown machine type are unknown": (
             _pool("300Gi", "z9-futuregpu-8g"),
-            "Unknown MachineTypeUnknown: machine type 'z9-futuregpu-8g' are unknown. Set nodePool.localSSDCount.",
+            "Unknown MachineTypeUnknown: machine type z9-futuregpu-8g are unknown. Set nodePool.localSSDCount.",
         ),
         "an unknown machine type has the disks of localSSDCount": (
             _pool("300Gi", "z9-futuregpu-8g", disks=2),
-            "True Fits: 594Gi for Pods on 2 Local SSDs.",
+            "True Fits: 594Gi for Pods on Local SSD (2 x 375Gi).",
         ),
         "the disks of existing nodes without a machine type are unknown": (
             _pool("300Gi", None),
-            "Unknown MachineTypeUnknown: Set nodePool.localSSDCount.",
+            "Unknown MachineTypeUnknown: The Local SSDs of the nodes (no machineType) are unknown. Set "
+            "nodePool.localSSDCount.",
         ),
         "a machine type that only starts like a known family is unknown": (
             _pool("300Gi", "g22-standard-4"),

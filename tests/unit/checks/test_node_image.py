@@ -27,7 +27,7 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
         ),
         "candidates with COS are supported": (
             _look(POOL, node(POOL)),
-            "True COS: All 1 candidate nodes run Container-Optimized OS.",
+            "True COS: 1 of 1 candidate nodes run Container-Optimized OS.",
         ),
         "a node with another image is named": (
             _look(POOL, node(POOL), UBUNTU),

@@ -1,4 +1,4 @@
-"""What models cache by their architecture, and which settings kvtier does not guess at."""
+"""What models cache by their architecture, and for which settings kvtier has no numbers."""
 
 from typing import Any
 
@@ -72,46 +72,46 @@ def test_every_model_of_the_table_has_a_cache(model: str) -> None:
 @table(
     "changes, layers",
     {
-        "heads of their own count": ({}, (Layers("Full", 2, 4 * 2 * 128 * 2),)),
-        "without them every head has its own keys": (
+        "separate key and value heads": ({}, (Layers("Full", 2, 4 * 2 * 128 * 2),)),
+        "without that number, every attention head has its own keys": (
             {"num_key_value_heads": None},
             (Layers("Full", 2, 8 * 2 * 128 * 2),),
         ),
-        "other spellings count": (
+        "other names of the field": (
             {"num_key_value_heads": None, "num_kv_heads": 2},
             (Layers("Full", 2, 2 * 2 * 128 * 2),),
         ),
-        "the size of a head may be given": ({"head_dim": 64}, (Layers("Full", 2, 4 * 2 * 64 * 2),)),
-        "or be left to zero": ({"head_dim": 0}, (Layers("Full", 2, 4 * 2 * 128 * 2),)),
+        "a given head size": ({"head_dim": 64}, (Layers("Full", 2, 4 * 2 * 64 * 2),)),
+        "a head size of zero": ({"head_dim": 0}, (Layers("Full", 2, 4 * 2 * 128 * 2),)),
         "GPUs share the heads": ({"gpus": 2}, (Layers("Full", 2, 2 * 2 * 128 * 2),)),
-        "and each has one when there are more GPUs than heads": (
+        "with more GPUs than heads, each GPU has one head": (
             {"gpus": 8},
             (Layers("Full", 2, 1 * 2 * 128 * 2),),
         ),
-        "the element type counts": ({"dtype": "fp8"}, (Layers("Full", 2, 4 * 2 * 128),)),
-        "a nested config is the language model's": (
+        "the element type": ({"dtype": "fp8"}, (Layers("Full", 2, 4 * 2 * 128),)),
+        "the nested config of the language model": (
             {"text_config": {**LLAMA, "num_hidden_layers": 7}},
             (Layers("Full", 7, 4 * 2 * 128 * 2),),
         ),
-        "a window that is switched off is none": (
+        "a disabled window": (
             {"model_type": "qwen2", "sliding_window": 4096, "use_sliding_window": False},
             (Layers("Full", 2, 2048),),
         ),
-        "layers with a window stand beside those without": (
+        "layers with and without a window": (
             GPT_OSS,
             (Layers("Window", 1, 2048, 128), Layers("Full", 1, 2048)),
         ),
-        "a latent is one for all heads": (LATENT, (Layers("Full", 2, 1152),)),
-        "an indexer lies beside every latent": (SPARSE, (Layers("Full", 2, 1152), Layers("Full", 2, 132))),
-        "or beside every other one": (
+        "one latent for all heads": (LATENT, (Layers("Full", 2, 1152),)),
+        "an indexer in every layer": (SPARSE, (Layers("Full", 2, 1152), Layers("Full", 2, 132))),
+        "an indexer in every second layer": (
             {**SPARSE, "num_hidden_layers": 8, "index_topk_freq": 2, "index_skip_topk_offset": 2},
             (Layers("Full", 8, 1152), Layers("Full", 5, 132)),
         ),
-        "or only beside those that a pattern names": (
+        "an indexer in the layers of a pattern": (
             {**SPARSE, "index_topk_pattern": "FS"},
             (Layers("Full", 2, 1152), Layers("Full", 1, 132)),
         ),
-        "layers of Llama 4 look at chunks but for every fourth": (
+        "Llama 4: every fourth layer has full attention, the others use chunks": (
             LLAMA4,
             (Layers("Chunk", 6, 2048, 8192), Layers("Full", 2, 2048)),
         ),
@@ -119,7 +119,7 @@ def test_every_model_of_the_table_has_a_cache(model: str) -> None:
             {**MIMO, "v_head_dim": 32},
             (Layers("Full", 1, 4 * (64 + 32) * 2), Layers("Window", 1, 4 * 2 * 64 * 2, 128)),
         ),
-        "linear layers beside those that a list names": (
+        "linear layers, and full attention in the layers of a list": (
             {**GATED, "num_hidden_layers": 2, "layer_types": ["linear_attention", "full_attention"]},
             (Layers("State", 1, 2_146_304), Layers("Full", 1, 2048)),
         ),
@@ -132,24 +132,24 @@ def test_layers(changes: dict[str, Any], layers: tuple[Layers, ...]) -> None:
 @table(
     "changes",
     {
-        "an architecture that was not held against vLLM": {"model_type": "deepseek_v4"},
+        "an architecture that was not compared with vLLM": {"model_type": "deepseek_v4"},
         "no architecture": {"model_type": None},
         "heads that do not divide among the GPUs": {
             "num_attention_heads": 40,
             "num_key_value_heads": 10,
             "gpus": 4,
         },
-        "queries that do not": {"num_attention_heads": 6, "gpus": 4},
-        "a window of a model whose windows were not tried": {"sliding_window": 4096},
-        "layers of several kinds in a model that has one": {
+        "queries that do not divide among the GPUs": {"num_attention_heads": 6, "gpus": 4},
+        "a window of a model whose windows were not compared": {"sliding_window": 4096},
+        "layers of several kinds in an architecture with one kind": {
             "layer_types": ["full_attention", "linear_attention"]
         },
         "layers without a list of their kinds": {**GPT_OSS, "layer_types": None},
         "a list that is too short": {**GPT_OSS, "num_hidden_layers": 3},
         "layers that share a cache": {**GEMMA4, "num_kv_shared_layers": 1},
         "separate keys and values in Gemma 4": {**GEMMA4, "attention_k_eq_v": False},
-        "fewer layers of two sizes than there are layers": {**MIMO, "num_hidden_layers": 3},
-        "Llama 4 without a size of its chunks": {**LLAMA4, "attention_chunk_size": None},
+        "a list of layers that is too short": {**MIMO, "num_hidden_layers": 3},
+        "Llama 4 without a chunk size": {**LLAMA4, "attention_chunk_size": None},
         "layers of Mamba without a list of their kinds": {**MAMBA, "hybrid_override_pattern": None},
         "groups of Mamba that do not divide among the GPUs": {**MAMBA, "num_attention_heads": 48, "gpus": 16},
         "linear heads that do not divide among the GPUs": {**GATED, "num_attention_heads": 32, "gpus": 32},
@@ -157,13 +157,13 @@ def test_layers(changes: dict[str, Any], layers: tuple[Layers, ...]) -> None:
         "more layers than any model has": {"num_hidden_layers": 1001},
         "more bytes than any model has": {"hidden_size": 1 << 32},
         "a type without a known layout": {"dtype": "turboquant_k8v4"},
-        "8 bits in sparse attention, which mean one thing here and another there": {**SPARSE, "dtype": "fp8"},
-        "a field that is missing": {**LATENT, "qk_rope_head_dim": None},
-        "a number that is text": {"num_hidden_layers": "many"},
-        "a checkpoint that brings a cache type": {"quantization_config": {"kv_cache_quant_algo": "FP8"}},
+        "8 bits in sparse attention, which depend on the GPU": {**SPARSE, "dtype": "fp8"},
+        "a missing field": {**LATENT, "qk_rope_head_dim": None},
+        "a text instead of a number": {"num_hidden_layers": "many"},
+        "a checkpoint with a cache type": {"quantization_config": {"kv_cache_quant_algo": "FP8"}},
     },
 )
-def test_it_does_not_guess_at(changes: dict[str, Any]) -> None:
+def test_there_are_no_numbers_for(changes: dict[str, Any]) -> None:
     assert _layers(**changes) is None
 
 
@@ -171,15 +171,15 @@ def test_it_does_not_guess_at(changes: dict[str, Any]) -> None:
     "of, element",
     {
         "the weights' type": ({"torch_dtype": "float16"}, "float16"),
-        "under its newer name": ({"dtype": "bfloat16"}, "bfloat16"),
-        "of the language model": ({"text_config": {"dtype": "float16"}}, "float16"),
-        "32 bits are served in 16": ({"dtype": "float32"}, "bfloat16"),
-        "and so is what names no type": ({}, "bfloat16"),
-        "quantized weights say nothing of the cache": (
+        "the newer name of the field": ({"dtype": "bfloat16"}, "bfloat16"),
+        "the weights' type of the language model": ({"text_config": {"dtype": "float16"}}, "float16"),
+        "32 bits are served with 16": ({"dtype": "float32"}, "bfloat16"),
+        "a model without a type is served with 16 bits": ({}, "bfloat16"),
+        "quantized weights do not change the type of the cache": (
             {"dtype": "bfloat16", "quantization_config": {"quant_method": "fp8", "kv_cache_scheme": None}},
             "bfloat16",
         ),
-        "an unusual type is not guessed at": ({"dtype": "float8_e4m3fn"}, None),
+        "an unusual type is unknown": ({"dtype": "float8_e4m3fn"}, None),
     },
 )
 def test_auto_stands_for(of: Config, element: str | None) -> None:
