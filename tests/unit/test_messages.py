@@ -18,7 +18,9 @@ def test_there_are_messages() -> None:
 
 @pytest.mark.parametrize("sentence", sentences(), ids=lambda one: one.place)
 def test_a_sentence_of_the_source_is_on_the_page(sentence: Sentence) -> None:
-    assert any(sentence.pattern.search(message) for message in MESSAGES), f"{sentence.text}: run make messages"
+    assert any(sentence.pattern.search(message) for message in MESSAGES), (
+        f"{sentence.text}: run make messages"
+    )
 
 
 @pytest.mark.parametrize("message", MESSAGES)
