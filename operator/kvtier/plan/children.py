@@ -1,4 +1,4 @@
-"""Children as manifests: templates that people can read, in which no value can change the structure."""
+"""Manifests of children: readable templates, in which a value cannot change the structure."""
 
 import json
 from collections.abc import Mapping
@@ -17,7 +17,7 @@ _MARK = "\ue000"
 
 
 class _Values(list[Any]):
-    """The values of one rendering, in the order in which the template used them."""
+    """The values of one rendering, in the order in which the template uses them."""
 
     def token(self, value: Any) -> str:
         if isinstance(value, Undefined):
@@ -33,7 +33,7 @@ def _finalize(context: Context, value: Any) -> str:
 
 
 def render(template: str, **values: Any) -> dict[str, Any]:
-    """The object that `templates/<template>.yaml.j2` describes; missing values raise."""
+    """The object of `templates/<template>.yaml.j2`. Raises if a value is missing."""
     used = _Values()
     text = _template(template).render(**values, _used=used)
     filled: dict[str, Any] = _fill(_parse(text), used)
@@ -50,7 +50,7 @@ def _template(name: str) -> Template:
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    environment.globals.clear()  # else a missing `namespace` would be Jinja's function of that name
+    environment.globals.clear()  # else Jinja's function `namespace` would replace a missing value
     return environment.get_template(f"{name}.yaml.j2")
 
 
@@ -78,7 +78,7 @@ def _value(text: str, values: list[Any]) -> Any:
 
 
 def labels(namespace: str, pool: str) -> dict[str, str]:
-    """Labels by which the children of a pool are found again."""
+    """Labels that identify the children of a pool."""
     return {
         names.LABEL_MANAGED_BY: "kvtier",
         names.LABEL_POOL: names.label_value(pool),
@@ -87,7 +87,7 @@ def labels(namespace: str, pool: str) -> dict[str, str]:
 
 
 def owner(pool: KVCachePool) -> dict[str, Any]:
-    """The reference by which the garbage collector removes children with their pool."""
+    """The owner reference: the garbage collector deletes children with their pool."""
     return {
         "apiVersion": f"{GROUP}/{VERSION}",
         "kind": KIND,
@@ -101,7 +101,7 @@ def owner(pool: KVCachePool) -> dict[str, Any]:
 def child(
     template: str, pool: KVCachePool, name: str, marks: Mapping[str, str] | None = None, **values: Any
 ) -> Manifest:
-    """A rendered child with the labels and annotations that every child has, and `marks`, more annotations."""
+    """A rendered child with the labels and annotations of all children. `marks`: more annotations."""
     common = {
         "name": name,
         "namespace": pool.namespace,
@@ -112,7 +112,10 @@ def child(
 
 
 def signed(manifest: Manifest) -> Manifest:
-    """The manifest with its own digest, by which a field that it no longer has differs from one that others added."""
+    """The manifest with its own digest as an annotation.
+
+    The digest distinguishes a field that kvtier no longer applies from a field that another manager added.
+    """
     metadata = manifest["metadata"]
     digest = names.digest(json.dumps(manifest, sort_keys=True), length=16)
     annotations = {**metadata["annotations"], names.ANNOTATION_APPLIED: digest}

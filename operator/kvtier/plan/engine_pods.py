@@ -1,7 +1,7 @@
-"""The Deployment and the Service of a model: engine, LMCache server, where they run, and what the user adds.
+"""The Deployment and the Service of a model: engine, LMCache server, placement, and additions of the user.
 
-These are the values of the templates `deployment`, `cache_server`, `pod` and `service`. The arguments of vLLM and
-LMCache are made in `engines/`.
+These are the values of the templates `deployment`, `cache_server`, `pod` and `service`. `engines/` builds the
+arguments of vLLM and LMCache.
 """
 
 from collections.abc import Mapping, Sequence
@@ -22,11 +22,11 @@ from kvtier.plan.model import Manifest
 from kvtier.sizing.host import PERIOD_SECONDS, pod_memory, startup_failures, weights_seconds
 
 _SCHEDULING_SECONDS = 1200
-"""Beyond the start of an engine: GKE makes a node, a large image is pulled."""
+"""Time before the engine starts: GKE creates a node, and the kubelet pulls a large image."""
 
 
 def deployment(pool: KVCachePool, model: ModelView, claim: str | None) -> Manifest:
-    """Engines that mount `claim`, if there is one."""
+    """The Deployment of a model. Its Pods mount the PVC `claim`, if there is one."""
     tier, server = pool.spec.tiers.local_ssd, _cache_server(pool, model, claim is not None)
     failures = _startup_failures(pool, model)
     patience = failures + (server["startup_failures"] if server else 0)
@@ -52,13 +52,13 @@ def deployment(pool: KVCachePool, model: ModelView, claim: str | None) -> Manife
 
 
 def service(pool: KVCachePool, model: ModelView) -> Manifest:
-    """One address for all engines of the model."""
+    """The Service: one address for all engines of the model."""
     labels = selector(pool.name, model.spec.name)
     return child("service", pool, model.name, owner=owner(pool), selector=labels, port=PORT)
 
 
 def selector(pool: str, model: str) -> dict[str, str]:
-    """Labels of a model's Pods: fixed for ever, because a Deployment's selector cannot change."""
+    """Labels of a model's Pods. They never change, because a Deployment's selector is immutable."""
     return {names.LABEL_POOL: names.label_value(pool), names.LABEL_MODEL: model}
 
 
@@ -79,7 +79,7 @@ def _engine(pool: KVCachePool, model: ModelView, with_lustre: bool) -> dict[str,
 
 
 def _startup_failures(pool: KVCachePool, model: ModelView) -> int:
-    """failureThreshold of the engine's startup probe: it loads weights, and pins the CPU tier."""
+    """failureThreshold of the engine's startup probe. The engine loads weights and pins the CPU tier."""
     accelerator, gpus = pool.spec.node_pool.accelerator.type, model.spec.tensor_parallel_size
     seconds = model.engine.startup_seconds + weights_seconds(accelerator, gpus)
     return startup_failures(seconds, pool.spec.tiers.cpu_bytes, model.engine.pin_seconds_per_gib)
@@ -89,7 +89,7 @@ def _startup_failures(pool: KVCachePool, model: ModelView) -> int:
 
 
 def variables(model: ModelView, bucket: ObjectStorageTier | None) -> list[dict[str, Any]]:
-    """Items of the container's `env`; a variable of the user's replaces kvtier's. Secrets are only referred to."""
+    """Items of the container's `env`. A variable of the user replaces kvtier's. Secrets are only references."""
     users = {variable.name for variable in model.spec.env}
     own = environment() | (model.engine.object_tier.environment if bucket else {})
     plain = [_plain(name, value) for name, value in own.items() if name not in users]
@@ -103,7 +103,7 @@ def variables(model: ModelView, bucket: ObjectStorageTier | None) -> list[dict[s
 
 
 def _plain(name: str, value: str) -> dict[str, Any]:
-    """An empty value is left out, as the API server does."""
+    """A variable with a plain value. An empty value is left out, as the API server does."""
     return {"name": name, **({"value": literal(value)} if value else {})}
 
 
@@ -119,20 +119,20 @@ def _from_secret(variable: str, name: str, key: str) -> dict[str, Any]:
 
 
 def literal(text: str) -> str:
-    """Text that reaches the container as it is: the kubelet expands $(NAME) and turns $$ into $."""
+    """The text, escaped so that the container gets it unchanged: the kubelet expands $(NAME), and turns $$ into $."""
     return text.replace("$", "$$")
 
 
 # The LMCache server.
 
 _QUIET = {"LMCACHE_TRACK_USAGE": "false"}
-"""Else the server sends statistics of its use to LMCache's authors, and no field of a pool could turn that off."""
+"""Without this, the server sends usage statistics to LMCache's authors, and no field of a pool could prevent it."""
 
 
 def _cache_server(pool: KVCachePool, model: ModelView, with_lustre: bool) -> dict[str, Any] | None:
-    """None for an engine without one.
+    """The container of the LMCache server, None for an engine without one.
 
-    Its startup probe leaves time for pinning the CPU tier: it does where the runtime shows GPUs to every container.
+    Its startup probe allows time to pin the CPU tier. The server pins it if the runtime shows GPUs to every container.
     """
     lmcache = model.spec.engine.lmcache
     if lmcache is None:
@@ -159,7 +159,7 @@ def _cache_server(pool: KVCachePool, model: ModelView, with_lustre: bool) -> dic
 
 # Where Pods run, and what users add to them.
 
-# The API server copies serviceAccountName into serviceAccount, and back: only who owns both can take it away again.
+# The API server copies serviceAccountName into serviceAccount, and back. A manager must own both to remove them.
 _FIELDS = {
     "serviceAccountName": "serviceAccountName",
     "serviceAccount": "serviceAccountName",
@@ -170,7 +170,7 @@ _FIELDS = {
 
 
 def placed(pool: KVCachePool, model: ServedModel) -> dict[str, Any]:
-    """Values of `templates/pod.yaml.j2`: where Pods of a model may run, as whom, and with which secrets for images."""
+    """Values of `templates/pod.yaml.j2`: placement, service account and image pull secrets of a model's Pods."""
     given = _given(model)
     return {
         "node_selector": placement.node_selector(pool),
@@ -184,7 +184,7 @@ def placed(pool: KVCachePool, model: ServedModel) -> dict[str, Any]:
 
 
 def _on_demand(pool: KVCachePool) -> bool:
-    """Whether GKE makes nodes when Pods need them."""
+    """Whether GKE creates nodes when Pods need them."""
     return pool.spec.node_pool.provisioner == "ComputeClass"
 
 
@@ -194,12 +194,12 @@ _GRACE_SECONDS = 60
 
 
 def _given(model: ServedModel) -> dict[str, Any]:
-    """podTemplate, in the words of Kubernetes' PodSpec."""
+    """The model's podTemplate, with the field names of the Kubernetes PodSpec."""
     return (model.pod_template or _NOTHING).model_dump(by_alias=True, exclude_none=True)
 
 
 def _additions(given: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """What the user adds to the engines' Pods, every item as it was written; `labels` are those of the model."""
+    """The user's additions to the engine Pods, unchanged. `labels`: those of the model."""
     return {
         "pod_labels": {**given["labels"], **labels},
         "pod_annotations": given["annotations"],
@@ -213,5 +213,5 @@ def _additions(given: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str,
 
 
 def _spread(constraints: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[dict[str, Any]]:
-    """Pods are spread among those of their model, unless a constraint says otherwise."""
+    """Topology spread constraints. They select the Pods of the model, unless a constraint has its own selector."""
     return [{"labelSelector": {"matchLabels": labels}, **constraint} for constraint in constraints]

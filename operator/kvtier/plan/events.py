@@ -1,4 +1,4 @@
-"""Which changes of the status are worth an Event."""
+"""Events for changes of the status."""
 
 from dataclasses import dataclass
 from typing import Literal
@@ -17,9 +17,9 @@ class PoolEvent:
 
 
 def status_events(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
-    """One Event when the pool becomes ready, one when something new keeps it from it.
+    """An Event when the pool becomes ready, and when a new reason blocks or degrades it.
 
-    And one when something fails that leaves it ready: a copy, a growth. Progress is in the status and gets none.
+    A failure that leaves the pool ready, such as a copy or a resize, is an Event too. Progress is only in the status.
     """
     return [*_readiness(old, new), *_failures(old, new)]
 
@@ -29,14 +29,14 @@ def _readiness(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
     if after is None or (before and (before.status, before.reason) == (after.status, after.reason)):
         return []
     if after.status == "True":
-        return [PoolEvent("Normal", "Ready", after.message or "all tiers and models are ready")]
+        return [PoolEvent("Normal", "Ready", after.message or "All tiers and models are ready.")]
     if new.phase in ("Blocked", "Degraded"):
         return [PoolEvent("Warning", after.reason, after.message)]
     return []
 
 
 def _failures(old: PoolStatus, new: PoolStatus) -> list[PoolEvent]:
-    """What is tried again keeps its reason until it succeeds, so each failure is one Event."""
+    """One Event for each failure: its condition keeps the reason while kvtier retries."""
     before = {condition.type: condition.reason for condition in old.conditions}
     return [
         PoolEvent("Warning", condition.reason, condition.message)

@@ -1,4 +1,4 @@
-"""The planner's answer: what to write, what to delete, what to report, when to look again."""
+"""The plan: what to write, what to delete, what to report, and when to reconcile again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, fields
@@ -20,7 +20,7 @@ def key(manifest: Manifest) -> Key:
 
 @dataclass(frozen=True)
 class Ref:
-    """One object to delete. `uid` keeps a namesake that was made in the meantime alive."""
+    """One object to delete. `uid` protects a newer object of the same name."""
 
     kind: str
     name: str
@@ -31,9 +31,9 @@ class Ref:
 class Call:
     """One request to the Lustre API that starts an operation.
 
-    `instance` is its full name, `request` the request id (a UUID), by which a repeat is harmless. `body` is,
-    for create and update, the Instance's fields in the API's JSON (only the changed ones in an update), for
-    import and export {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
+    `instance`: its full name. `request`: the request id (a UUID), which makes a repeated request harmless. `body`: for
+    create and update, the Instance's fields in the API's JSON (only the changed ones for update); for import and
+    export, {"uri": "gs://BUCKET/PREFIX/", "path": "/DIRECTORY/"}.
     """
 
     verb: Literal["create", "update", "delete", "import", "export"]
@@ -43,15 +43,16 @@ class Call:
 
 
 def references(children: Iterable[Child]) -> tuple[Ref, ...]:
-    """What to delete, so that these children go: those that are not being deleted already."""
+    """The children to delete, without those that are already being deleted."""
     return tuple(Ref(child.kind, child.name, child.uid) for child in children if not child.deleting)
 
 
 @dataclass(frozen=True)
 class Part:
-    """What one concern (storage, nodes, serving) contributes to a plan. `again` is in seconds, as in Plan.
+    """The part of a plan for one concern (storage, nodes, serving).
 
-    `keeps` are children that the spec asks for, whether they are applied now or not: they are not pruned.
+    `keeps`: children that the spec needs, applied now or not; they are not pruned. `again`: seconds until the next
+    reconciliation, None to wait for an event.
     """
 
     applies: tuple[Manifest, ...] = ()
@@ -68,7 +69,7 @@ class Part:
 
 
 def together(*parts: Part) -> Part:
-    """Several parts as one: everything in their order, and the shortest wait."""
+    """Several parts as one: all their items in order, and the shortest wait."""
     every: dict[str, Any] = {
         one.name: tuple(item for part in parts for item in getattr(part, one.name))
         for one in fields(Part)
@@ -79,12 +80,12 @@ def together(*parts: Part) -> Part:
 
 @dataclass(frozen=True)
 class Plan:
-    """Effects in order: finalizer, handovers, applies, deletes, calls, status.
+    """Effects in this order: finalizer, handovers, applies, deletes, calls, status.
 
-    A handover is applied by another field manager, so that a field stays when kvtier's lets go of it.
-    `finalizer` is True to hold the pool, False to let it go. `status` is None when the pool goes away;
-    `events` are Events beside those that a change of the status brings.
-    `requeue_after` is in seconds; None waits for the next event.
+    `handovers`: manifests that another field manager applies, so that a field stays after kvtier stops applying it.
+    `finalizer`: False to remove it, so that Kubernetes deletes the pool. `status`: None if the pool will not exist.
+    `events`: Events in addition to those for changes of the status. `requeue_after`: in seconds, None to wait for an
+    event.
     """
 
     applies: tuple[Manifest, ...] = ()
@@ -99,7 +100,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Failure:
-    """A write that the API server, or kvtier's own caution, refused."""
+    """A write that the API server refused, or that kvtier refused to do."""
 
     kind: str
     name: str
@@ -108,5 +109,5 @@ class Failure:
 
 
 def soonest(*delays: float | None) -> float | None:
-    """The shortest of some waits in seconds, None when nobody waits."""
+    """The shortest delay in seconds, None if all are None."""
     return min((delay for delay in delays if delay is not None), default=None)

@@ -1,4 +1,4 @@
-"""Sizes in the status: of a model's tokens and chunks, how far its limits may rise, and what tiers hold in tokens."""
+"""Sizes in the status: tokens and chunks of a model, higher limits for vLLM, and the tokens that tiers hold."""
 
 import math
 from collections.abc import Iterable, Sequence
@@ -14,9 +14,9 @@ from kvtier.sizing.suggestions import Suggestion, from_dtype
 
 
 def with_sizes(status: ModelStatus, model: ModelView, shared: bool, accelerator: str) -> ModelStatus:
-    """The status with the model's sizes; `shared` is whether its Pods share a tier.
+    """The status with the model's sizes. `shared`: whether its Pods share a tier.
 
-    A provisional number of blocks is not recorded, lest it stays, unless there are engines that use it.
+    A provisional number of blocks per chunk is recorded only if engines use it, because a recorded number stays.
     """
     if model.provisional and model.deployment is None:
         return status
@@ -35,7 +35,7 @@ _SMALLER = "fp8"
 
 
 def suggestion(model: ModelView, accelerator: str) -> str | None:
-    """How far limits may rise, with the arithmetic. None where no limit is set, or none is known to rise."""
+    """How far vLLM's limits may rise, with the calculation. None if no limit is set, or none is known to rise."""
     seqs, dtype = model.spec.max_num_seqs, model.spec.kv_cache_dtype
     if seqs is None:
         return None
@@ -58,14 +58,14 @@ def _with_smaller_dtype(model: ModelView, seqs: int, accelerator: str) -> str | 
 def _compared(
     auto: Geometry | None, other: Geometry | None, dtype: str, seqs: int, model: ModelView
 ) -> Suggestion | None:
-    """What `dtype`, which makes the `other` geometry, means for limits that `auto` held."""
+    """Limits with `dtype`, whose geometry is `other`, in the memory of the limits with `auto`."""
     if auto is None or other is None:
         return None
     return from_dtype(auto, other, dtype, seqs, model.spec.max_num_batched_tokens)
 
 
 def _geometry_with(model: ModelView, dtype: str) -> Geometry | None:
-    """The geometry that the model's cache would have with another element type."""
+    """The geometry of the model's cache with another element type."""
     spec = model.spec.model_copy(update={"kv_cache_dtype": dtype})
     return served_geometry(spec, model.engine.geometry_flags, model.config)
 
@@ -74,13 +74,13 @@ _HOLD_BLOCKS = ("cpu", "localSSD", "lustre")
 
 
 def with_tokens(tiers: Iterable[TierStatus], models: Sequence[ModelView]) -> list[TierStatus]:
-    """The tiers with the tokens that they hold of the model that takes most, at least."""
+    """The tiers with the least tokens that they hold: those of the model with the largest tokens."""
     largest = _largest([model.geometry for model in models])
     return [_counted(tier, largest) if largest else tier for tier in tiers]
 
 
 def _largest(geometries: Sequence[Geometry | None]) -> Geometry | None:
-    """The one with the most bytes per token. A model of unknown geometry could have more, so then there is none."""
+    """The geometry with the most bytes per token; None if one is unknown, because it may be larger."""
     known = [geometry for geometry in geometries if geometry]
     if not known or len(known) < len(geometries):
         return None

@@ -1,4 +1,4 @@
-"""The nodes: a ComputeClass from which GKE makes GPU nodes with Local SSD, or the ones that exist."""
+"""The nodes: a ComputeClass for which GKE creates GPU nodes with Local SSD, or existing nodes."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ from kvtier.plan.pod_events import capacity_unavailable
 
 @dataclass(frozen=True)
 class Nodes:
-    """What becomes of the nodes. `usable`: there are some, or GKE makes some for Pods that wait."""
+    """The plan for nodes. `usable`: nodes exist, or GKE creates them for Pods that wait."""
 
     part: Part
     usable: bool
@@ -28,18 +28,22 @@ class Nodes:
 _NOT_SERVED = false(
     NODE_POOL_READY,
     Reason.COMPUTE_CLASS_NOT_SERVED,
-    "this cluster has no computeclasses.cloud.google.com, which GKE installs: use nodePool.provisioner Existing "
-    "elsewhere",
+    "This cluster does not have the CRD computeclasses.cloud.google.com, which GKE installs. On other clusters, set "
+    "nodePool.provisioner: Existing.",
 )
-_MISFIT = false(NODE_POOL_READY, Reason.PREREQUISITES_NOT_MET, "the machine type does not fit the pool")
-_CREATING = false(NODE_POOL_READY, Reason.CREATING, "the ComputeClass is being made")
+_MISFIT = false(
+    NODE_POOL_READY,
+    Reason.PREREQUISITES_NOT_MET,
+    "kvtier creates no ComputeClass, because the machine type does not fit the pool.",
+)
+_CREATING = false(NODE_POOL_READY, Reason.CREATING, "kvtier is creating the ComputeClass.")
 
 
 def plan_nodes(context: Context, checks: Checks) -> Nodes:
-    """The nodes that the spec asks for.
+    """The ComputeClass, and NodePoolReady.
 
-    A ComputeClass that exists is kept, although the machine type may not fit. Where the cloud has no nodes to give now,
-    they still count as usable: it is the Pods that make the autoscaler ask again.
+    A ComputeClass that exists is kept, even if the machine type does not fit. Nodes count as usable even if Google
+    Cloud has none at the moment, because the autoscaler retries only for Pods that wait.
     """
     pool, nodes = context.pool, context.nodes
     unavailable = capacity_unavailable(pool, context.pod_events)
@@ -57,7 +61,7 @@ def plan_nodes(context: Context, checks: Checks) -> Nodes:
 
 
 def _compute_class(pool: KVCachePool, name: str) -> Manifest:
-    """It costs nothing by itself: nodes come with the first Pod that asks for it."""
+    """The ComputeClass. It costs nothing until a Pod uses it and GKE creates a node."""
     nodes = pool.spec.node_pool
     return child(
         "computeclass",
@@ -72,7 +76,7 @@ def _compute_class(pool: KVCachePool, name: str) -> Manifest:
 
 
 def _local_ssd_count(pool: KVCachePool) -> int | None:
-    """Disks to ask for: the pool's own number, else what the machine type comes with if the tier needs them."""
+    """Number of Local SSD disks: the pool's own, else those of the machine type if a tier needs them."""
     nodes = pool.spec.node_pool
     attached = MACHINE_TYPES.attached.get(nodes.machine_type or "")
     return nodes.local_ssd_count or (attached if pool.spec.tiers.local_ssd else None)
@@ -81,18 +85,18 @@ def _local_ssd_count(pool: KVCachePool) -> int | None:
 def _on_demand(nodes: Sequence[Node]) -> Condition:
     if nodes:
         return _counted(nodes)
-    return true(
-        NODE_POOL_READY, Reason.ON_DEMAND, "no node yet: GKE makes nodes when a Pod asks for the ComputeClass"
-    )
+    text = "No node exists yet. GKE creates nodes when a Pod uses the ComputeClass."
+    return true(NODE_POOL_READY, Reason.ON_DEMAND, text)
 
 
 def _counted(nodes: Sequence[Node]) -> Condition:
     ready = sum(node.ready for node in nodes)
-    return true(NODE_POOL_READY, Reason.NODES_READY, f"{ready} of {len(nodes)} nodes ready")
+    return true(NODE_POOL_READY, Reason.NODES_READY, f"{ready} of {len(nodes)} nodes are ready.")
 
 
 def _no_match(pool: KVCachePool) -> Condition:
     labels = ", ".join(f"{key}={value}" for key, value in placement.node_selector(pool).items())
     zones = placement.zones(pool)
     where = f" in {', '.join(zones)}" if zones else ""
-    return false(NODE_POOL_READY, Reason.NO_MATCHING_NODE, f"no node has {labels}{where}")
+    text = f"No node{where} has the labels {labels}. Create matching nodes, or correct nodePool."
+    return false(NODE_POOL_READY, Reason.NO_MATCHING_NODE, text)

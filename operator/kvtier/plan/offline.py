@@ -1,4 +1,4 @@
-"""`kvtier render`: the manifests of a pool without a cluster, as if all prerequisites held and the claim were bound."""
+"""`kvtier render`: the manifests of a pool without a cluster. It assumes True prerequisites and a bound PVC."""
 
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -22,14 +22,14 @@ _EPOCH = "1970-01-01T00:00:00Z"
 
 @dataclass(frozen=True)
 class Rendered:
-    """Manifests in the order in which they are applied, and a sentence about each thing that is left out."""
+    """Manifests in the order of application, and a sentence for each object that is left out."""
 
     manifests: tuple[Manifest, ...]
     left_out: tuple[str, ...]
 
 
 def rendered(pool: KVCachePool) -> Rendered:
-    """The objects of a pool, without those whose content only the Lustre API knows."""
+    """The objects of a pool, without those that need values from the Lustre API."""
     context = _context(pool)
     unknown = _unknown_kinds(pool.spec.tiers.lustre)
     known = tuple(one for one in _manifests(context) if one["kind"] not in unknown)
@@ -41,23 +41,23 @@ def rendered(pool: KVCachePool) -> Rendered:
 
 
 def manifests(pool: KVCachePool) -> list[Manifest]:
-    """All objects that kvtier would end up with, in the order in which they are applied.
+    """All objects that kvtier creates for a pool, in the order of application.
 
-    ownerReferences are left out: they need the uid of a pool that exists. So is the Job that tries the shared tier out:
-    its name depends on the claim. What only the Lustre API knows is made up.
+    Values from the Lustre API are placeholders. ownerReferences are left out, because they need the uid of an existing
+    pool. The Job of the write probe is left out, because its name depends on the PVC.
     """
     return _manifests(_context(pool))
 
 
 def _context(pool: KVCachePool) -> Context:
-    """A look at nothing but the pool's instance, if it has one."""
+    """The context of a pool, with only its instance, if it has one."""
     instance = _instance(pool)
     lustre = LustreFacts(instance) if instance else None
     return build(pool, Observed(Facts(lustre=lustre)), _EPOCH)
 
 
 def _instance(pool: KVCachePool) -> Instance | None:
-    """The instance as if it existed; None where the CSI driver makes it, or all of it is given by hand."""
+    """The instance as if it existed; None if the CSI driver creates it, or if the spec has its address."""
     lustre, name = pool.spec.tiers.lustre, identity.instance(pool)
     if lustre is None or name is None or lustre.address:
         return None
@@ -91,7 +91,7 @@ def _without_owner(manifest: Manifest) -> Manifest:
 
 
 def _unknown_kinds(lustre: LustreTier | None) -> tuple[str, ...]:
-    """Kinds of objects that need what only the Lustre API says of the instance."""
+    """Kinds of objects that need values of the instance from the Lustre API."""
     if lustre is None or lustre.provisioner == "CSI" or lustre.address:
         return ()
     return (VOLUME.kind,) if lustre.provisioner == "API" else (VOLUME.kind, CLAIM.kind)
@@ -102,12 +102,12 @@ def _without_instance(pool: KVCachePool, volume: str, unknown: tuple[str, ...]) 
     if lustre is None or not unknown:
         return
     if lustre.provisioner == "API":
-        yield f"kvtier asks the Lustre API for instance {instance} of {lustre.capacity}; that is no manifest"
-        yield f"PersistentVolume {volume} is left out: the instance's address is known once it is made"
+        yield f"kvtier creates instance {instance} of {lustre.capacity} through the Lustre API, without a manifest."
+        yield f"PersistentVolume {volume} is left out, because the instance has no address until it is created."
         return
     yield (
-        f"PersistentVolume {volume} and its claim are left out: address, file system and capacity of {instance} are "
-        "read through the Lustre API, unless address, filesystem and capacity are given by hand"
+        f"PersistentVolume {volume} and its PVC are left out. The operator reads address, file system and capacity of "
+        f"{instance} from the Lustre API, unless tiers.lustre has address, filesystem and capacity."
     )
 
 
@@ -115,6 +115,6 @@ def _without_document(models: tuple[ModelView, ...]) -> Iterator[str]:
     for model in models:
         if model.document.unread and model.spec.blocks_per_chunk is None:
             yield (
-                f"model {model.spec.name}: its ConfigMap is not read here, so blocks_per_chunk, and with it the cache "
-                "directory, may be another one in the cluster"
+                f"The ConfigMap of model {model.spec.name} is not read here. In the cluster, blocks_per_chunk and the "
+                "cache directory may differ."
             )

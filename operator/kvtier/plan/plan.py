@@ -1,4 +1,4 @@
-"""The planner: `plan(pool, observed, now)` is the whole decision, without I/O, clock or chance."""
+"""The planner: `plan(pool, observed, now)` decides everything, without I/O, clock or randomness."""
 
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import run
@@ -15,27 +15,27 @@ from kvtier.plan.teardown import plan_teardown
 
 
 def plan(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) -> Plan:
-    """What to do about `pool` as the world is; `now` is the RFC 3339 time for conditions that change."""
-    # All that is decided on is derived from the world once.
+    """The plan for `pool` in the observed state. `now`: the RFC 3339 time for conditions that change."""
+    # All values that decisions need are derived from the observed state once.
     context = build(pool, observed, now, pace)
 
-    # A pool that is being deleted is taken down step by step, and nothing else counts.
+    # A pool that is being deleted: only the teardown runs, step by step.
     if pool.deleting:
         return plan_teardown(context)
 
-    # Prerequisites. A concern makes nothing that costs money while one of its own does not hold.
+    # Prerequisites. A concern creates nothing that costs money while one of its prerequisites fails.
     checks = run(context)
 
-    # Nodes first: nothing that needs a Pod is tried without them.
+    # Nodes first: without them, kvtier creates nothing that needs a Pod.
     nodes = plan_nodes(context, checks)
 
-    # The shared tier: instance and claim, the proof that engines can write, copies from and to a bucket, maintenance.
+    # The Lustre tier: instance and PVC, write probe, copies from and to a bucket, maintenance.
     shared = plan_shared_tier(context, checks, nodes.usable)
 
-    # Engines, with the shared tier as far as it can be used by now.
+    # Engines, with the Lustre tier if they can use it now.
     serving = plan_serving(context, checks, shared.access, nodes.usable)
 
-    # What none of them applies or keeps is pruned, and what they report makes up the status.
+    # Prune what no concern applies or keeps, and build the status from what they report.
     whole = together(shared.part, nodes.part, serving)
     return Plan(
         applies=whole.applies,

@@ -1,4 +1,4 @@
-"""Children that nobody asks for any more: of a pool that lives, and of one that is gone."""
+"""Children that are no longer needed: of a pool that exists, and of a pool that was deleted."""
 
 from kvtier.api.kinds import CHILD_KINDS
 from kvtier.facts.children import Children
@@ -9,17 +9,17 @@ _CLUSTER_WIDE = frozenset(child.kind for child in CHILD_KINDS if child.stage == 
 
 
 def unwanted(children: Children, whole: Part) -> tuple[Ref, ...]:
-    """What to delete while the pool lives: children that are neither kept nor applied by `whole`, the entire plan.
+    """What to delete while the pool exists: children that the entire plan (`whole`) neither keeps nor applies.
 
-    Such as those of a model that was removed. Data and Jobs are never among them: see `ChildKind.pruned`.
+    An example is the Deployment of a removed model. Data and Jobs are never pruned: see `ChildKind.pruned`.
     """
     wanted = {*whole.keeps, *map(key, whole.applies)}
     return references(one for one in children.of(_PRUNED) if (one.kind, one.name) not in wanted)
 
 
 def orphans(children: Children) -> tuple[Ref, ...]:
-    """What to delete of a pool that is gone: cluster-wide children, which no ownerReference can reach.
+    """What to delete after a pool was deleted: cluster-wide children, which cannot have an ownerReference to it.
 
-    What has the labels, but was never applied by kvtier, stays: its pool may yet come, under a longer name.
+    An object with the labels that kvtier never applied stays: it may belong to a pool with a longer name.
     """
     return references(one for one in children.of(_CLUSTER_WIDE) if one.for_pool)

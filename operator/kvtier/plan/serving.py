@@ -1,4 +1,4 @@
-"""The engines: when each model's Deployment and Service are applied, and what becomes of its Pods."""
+"""The engines: when each model's Deployment and Service are applied, and the state of its Pods."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
@@ -6,6 +6,7 @@ from dataclasses import replace
 from kvtier.api.conditions import MODELS_READY, Condition, false, true
 from kvtier.api.kinds import CHILD_KINDS, DEPLOYMENT
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus
 from kvtier.checks import ENGINES, ENGINES_ON_LUSTRE, LUSTRE_MOUNTS, SPEC_FAULTS, Checks, blockers
 from kvtier.context import Context, ModelView, shared_in_spec
@@ -19,15 +20,14 @@ from kvtier.plan.model_sizes import with_sizes
 from kvtier.plan.pod_events import hindrance
 
 _PER_MODEL = tuple(child.kind for child in CHILD_KINDS if child.concern == MODELS_READY)
-"""Kinds of which every model has one, named after it."""
+"""Kinds of which every model has one object, named after the model."""
 
 
 def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable: bool) -> Part:
-    """Engines for every model, mounting the shared tier if it can be used.
+    """The engines of every model, which mount the Lustre tier if they can use it.
 
-    A Required pool makes no engine before its shared tier is bound; an Opportunistic one starts them without it where
-    it cannot be mounted. An engine that exists is kept and updated even if a prerequisite fails later, unless the fault
-    is in the spec itself.
+    A Required pool starts no engine before it can use its Lustre tier. An Opportunistic pool starts engines without the
+    tier. Existing engines are kept and updated even if a prerequisite fails later, unless the spec itself is faulty.
     """
     pool, models = context.pool, context.models
     access = _mountable(pool, access, checks)
@@ -53,25 +53,25 @@ def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable:
 
 
 def _mountable(pool: KVCachePool, access: Access, checks: Checks) -> Access:
-    """The shared tier as far as nodes can mount it: an Opportunistic pool goes without it where they cannot."""
+    """The access to the Lustre tier. An Opportunistic pool has none if its nodes cannot mount the tier."""
     if pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
         return replace(access, claim=None, mounted=None)
     return access
 
 
 def _waits(pool: KVCachePool, checks: Checks, access: Access, nodes_usable: bool) -> list[str]:
-    """What keeps new engines from being made, as parts of a sentence."""
+    """Why new engines do not start, as clauses."""
     gate = ENGINES_ON_LUSTRE if access.claim else ENGINES
     waits = [one.clause for one in blockers(checks, gate, pool.spec.strict)]
     if pool.spec.tiers.lustre and pool.spec.mode == "Required":
         waits += access.waits
     if not nodes_usable:
-        waits.append("there are no nodes to run on")
+        waits.append("no nodes exist")
     return waits
 
 
 def _engines(pool: KVCachePool, model: ModelView, access: Access) -> Part:
-    """Deployment and Service of a model; nothing where an update would unmount the tier for want of its claim."""
+    """Deployment and Service of a model; nothing if an update would unmount the tier because its PVC is missing."""
     live = model.deployment
     mounted = live is not None and live.mounts_lustre
     claim = access.claim or (access.mounted if mounted else None)
@@ -84,11 +84,11 @@ def _engines(pool: KVCachePool, model: ModelView, access: Access) -> Part:
 
 
 def _replica_handover(live: Deployment, applying: str) -> tuple[Manifest, ...]:
-    """What keeps the number of replicas of a Deployment that is about to be applied without it.
+    """A manifest that keeps the number of replicas of a Deployment that kvtier now applies without replicas.
 
-    A field that its only manager stops applying is removed, and replicas would become 1: engines that serve would be
-    ended. `applying` is the signature of what is applied: once that has been done, there is nothing to hand over. The
-    version makes the API server refuse a number that the autoscaler has changed since.
+    If the only manager of a field stops applying it, the API server removes it. Replicas would become 1, and Pods that
+    serve would be deleted. `applying`: the signature of the new manifest; once it is applied, no handover is needed.
+    With the resourceVersion, the API server refuses the handover if the autoscaler changed the number meanwhile.
     """
     if live.replicas is None or live.applied == applying:
         return ()
@@ -121,24 +121,22 @@ def _condition(
     models: Sequence[ModelView],
     events: Sequence[Event],
 ) -> Condition:
-    """ModelsReady. `waits` keep a model from being started, `lacking` are those without all their Pods."""
+    """ModelsReady. `waits`: why a model does not start. `lacking`: models without all their Pods."""
     if waits:
-        return false(MODELS_READY, Reason.WAITING, f"engines are not started while {', '.join(waits)}")
+        return false(MODELS_READY, Reason.WAITING, f"Engines do not start while {', '.join(waits)}.")
     if not lacking:
-        return true(MODELS_READY, Reason.ALL_READY, "every model has all its Pods ready")
-    why = next((text for model in models if (text := hindrance(events, model.name))), None)
-    more = f"; {why}" if why else ""
-    failures = "; ".join(_failures(models))
-    if failures:
-        return false(MODELS_READY, Reason.NOT_PROGRESSING, f"{failures}{more}")
+        return true(MODELS_READY, Reason.ALL_READY, "All Pods of every model are ready.")
+    why = next((text for model in models if (text := hindrance(events, model.name))), "")
+    if failures := _failures(models):
+        return false(MODELS_READY, Reason.NOT_PROGRESSING, sentences(*failures, why))
     counts = ", ".join(f"{one.name} {one.ready_replicas}/{one.replicas}" for one in lacking)
-    return false(MODELS_READY, Reason.STARTING, f"Pods ready: {counts}{more}")
+    return false(MODELS_READY, Reason.STARTING, sentences(f"Pods are starting, ready so far: {counts}", why))
 
 
 def _failures(models: Iterable[ModelView]) -> list[str]:
-    """What the Deployment controller says is wrong, such as a quota or a Pod that never gets ready."""
+    """What the Deployment controller reports, such as an exceeded quota, or Pods that do not become ready."""
     return [
-        f"{model.spec.name}: {failure}"
+        f"The Deployment of model {model.spec.name} reports: {failure}"
         for model in models
         for failure in (model.deployment.failures if model.deployment else ())
     ]

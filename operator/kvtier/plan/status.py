@@ -1,4 +1,4 @@
-"""The status of a pool: Ready and the phase from all conditions, its tiers, and when the world is looked at again."""
+"""The status of a pool: Ready and the phase from all conditions, tiers, and when to read facts again."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -25,6 +25,7 @@ from kvtier.api.conditions import (
 )
 from kvtier.api.kinds import CHILDREN_BY_KIND
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, Tiers, TierStatus
 from kvtier.checks import Checks, blockers
 from kvtier.context import Context, LustreView
@@ -34,9 +35,9 @@ from kvtier.plan.model_sizes import with_tokens
 
 
 def pool_status(context: Context, checks: Checks, whole: Part, tier_left: bool) -> PoolStatus:
-    """What prerequisites and the entire plan add up to.
+    """The status from the prerequisites and the entire plan.
 
-    `tier_left`: engines of an Opportunistic pool do not use the shared tier for now, although it is well.
+    `tier_left`: engines of an Opportunistic pool do not use the Lustre tier now, although it is usable.
     """
     pool, spec = context.pool, context.pool.spec
     verdicts = Verdicts(checks, {one.type: one for one in whole.conditions}, spec.strict)
@@ -57,12 +58,12 @@ def pool_status(context: Context, checks: Checks, whole: Part, tier_left: bool) 
 _SHARED_TIER = (STORAGE_READY, TIER_WRITABLE)
 _ORDER = (STORAGE_READY, NODE_POOL_READY, TIER_WRITABLE, MODELS_READY)
 _INFORMATIVE = (MAINTENANCE_SCHEDULED, CLOUD_STORAGE_SYNCED)
-"""What serving does not depend on."""
+"""Conditions that serving does not depend on."""
 
 
 @dataclass(frozen=True)
 class Verdicts:
-    """All conditions but Ready: prerequisites, and what the concerns have come to; by type."""
+    """All conditions except Ready, by type: prerequisites, and those of the concerns."""
 
     checks: Checks
     concerns: Mapping[str, Condition]
@@ -70,20 +71,20 @@ class Verdicts:
 
     @property
     def blocking(self) -> list[Condition]:
-        """Prerequisites that do not hold."""
+        """Prerequisites that block the pool."""
         return blockers(self.checks, self.checks, self.strict)
 
     @property
     def missing(self) -> list[Condition]:
-        """What serving depends on and is not there."""
+        """Conditions that serving depends on and that are False."""
         false = (one for one in self.concerns.values() if one.status == "False")
         return [one for one in false if one.type not in _INFORMATIVE]
 
 
 def ready(verdicts: Verdicts, opportunistic: bool, tier_left: bool = False) -> Condition:
-    """Ready is True when nothing that the pool needs is missing; else it names the first thing that is.
+    """Ready: True if nothing that the pool needs is missing, else False with the first condition that is missing.
 
-    An Opportunistic pool is ready without its shared tier, and says so.
+    An Opportunistic pool is Ready without its Lustre tier, with a reason of its own.
     """
     needed = [one for one in verdicts.missing if not (opportunistic and one.type in _SHARED_TIER)]
     blocking = verdicts.blocking if needed or not opportunistic else []
@@ -91,8 +92,8 @@ def ready(verdicts: Verdicts, opportunistic: bool, tier_left: bool = False) -> C
     if first:
         return relayed(READY, first.reason, f"{first.type}: {first.message}")
     if opportunistic and (tier_left or verdicts.missing):
-        return true(READY, Reason.WITHOUT_SHARED_TIER, "engines serve without the shared tier")
-    return true(READY, Reason.ALL_READY, "every tier and model is ready")
+        return true(READY, Reason.WITHOUT_SHARED_TIER, "Engines serve without the Lustre tier.")
+    return true(READY, Reason.ALL_READY, "All tiers and models are ready.")
 
 
 def phase(verdicts: Verdicts, overall: Condition, has_served: bool) -> str:
@@ -106,19 +107,19 @@ def phase(verdicts: Verdicts, overall: Condition, has_served: bool) -> str:
 
 
 def _has_served(status: PoolStatus) -> bool:
-    """Whether what is missing now is a degradation, not a start."""
+    """Whether the pool served before, so that a missing condition is a degradation and not a start."""
     before = find(status.conditions, READY)
     return bool(before and before.status == "True") or any(model.ready_replicas for model in status.models)
 
 
 def _models_ready(models: Iterable[ModelStatus]) -> str:
-    """How many models have all their Pods, of how many."""
+    """Number of models with all their Pods ready, and of all models: `1/2`."""
     complete = [one.service is not None and one.ready_replicas >= one.replicas for one in models]
     return f"{sum(complete)}/{len(complete)}"
 
 
 def _private(tiers: Tiers) -> list[TierStatus]:
-    """The tiers that come with each Pod: they exist as soon as the Pod does."""
+    """The tiers inside each Pod, which exist with the Pod."""
     given = {"cpu": tiers.cpu, "localSSD": tiers.local_ssd}
     return [
         TierStatus(name=name, phase="Configured", capacity=str(tier.capacity))
@@ -128,32 +129,32 @@ def _private(tiers: Tiers) -> list[TierStatus]:
 
 
 def _bucket(tiers: Tiers) -> list[TierStatus]:
-    """The tier that only the engines see."""
+    """The tier that only engines access."""
     return [TierStatus(name="objectStorage", phase="Configured")] if tiers.object_storage else []
 
 
 def _eviction(tiers: Tiers) -> list[Condition]:
-    """The tiers below the CPU's have no limit of their own, and this version of kvtier does not enforce one yet."""
+    """EvictionHealthy. The tiers below the CPU tier have no limit, and kvtier does not enforce one yet."""
     left = []
     if tiers.has_files():
         left.append(
-            "old cache files on Local SSD and Lustre must be removed by other means; a Pod that fills its Local SSD "
-            "tier is evicted by the kubelet"
+            "Remove old cache files on Local SSD and Lustre by other means. The kubelet evicts a Pod that fills its "
+            "Local SSD tier."
         )
     if tiers.object_storage:
-        left.append("old objects go by a lifecycle rule of the bucket, or not at all")
-    message = f"kvtier does not evict yet: {'; '.join(left)}"
+        left.append("Delete old objects by a lifecycle rule of the bucket.")
+    message = sentences("kvtier does not delete old cache data yet", *left)
     return [unknown(EVICTION_HEALTHY, Reason.NOT_MANAGED, message)] if left else []
 
 
 def with_failures(status: PoolStatus, failures: list[Failure], old: PoolStatus, now: str) -> PoolStatus:
-    """`status` with what was refused. The first failure of a concern speaks for it."""
+    """`status` with refused writes. The condition of a concern reports its first failure."""
     if not failures:
         return status
     found: dict[str, Condition] = {}
     for failure in failures:
         type_ = CHILDREN_BY_KIND[failure.kind].concern
-        message = f"{failure.kind} {failure.name}: {failure.message}"
+        message = sentences(f"kvtier could not write {failure.kind} {failure.name}: {failure.message}")
         found.setdefault(type_, relayed(type_, failure.reason, message))
     first = next(iter(found.values()))
     found[READY] = relayed(READY, first.reason, f"{first.type}: {first.message}")
@@ -164,12 +165,12 @@ def with_failures(status: PoolStatus, failures: list[Failure], old: PoolStatus, 
 
 
 _NAMED = (CREDENTIALS_PRESENT, MODEL_CONFIG_VALID)
-"""Prerequisites of Secrets and ConfigMaps. They are read again only while one is missing: a token that is there is the
-kubelet's business, and the sizes of a model do not change."""
+"""Prerequisites that need Secrets and ConfigMaps. kvtier reads these again only while one is missing: later, the
+kubelet uses the token, and the sizes of a model do not change."""
 
 
 def refresh_after(context: Context, checks: Checks) -> float | None:
-    """Seconds until what no watch reports is read again, None when there is nothing of the kind."""
+    """Seconds until facts without a watch are read again, None if the pool has none."""
     if any(checks[type_].status == "False" for type_ in _NAMED):
         return context.pace.missing
     gke = _gke(checks, context.pace) if context.pool.spec.cluster else None
@@ -182,10 +183,10 @@ def _gke(checks: Checks, pace: Pace) -> float:
 
 
 def _lustre(lustre: LustreView, pace: Pace) -> float | None:
-    """Maintenance, a state, an operation: the Lustre API is asked, it does not report."""
+    """Seconds until maintenance, state and operations are read again: the Lustre API has no watch."""
     if lustre.spec is None or lustre.api is None:
         return None
     if any(operation.state == "Running" for operation in lustre.operations.recorded.values()):
         return pace.moving
-    well = lustre.error is not None or (lustre.instance is not None and lustre.instance.state == "ACTIVE")
-    return pace.settled if well else pace.waiting
+    steady = lustre.error is not None or (lustre.instance is not None and lustre.instance.state == "ACTIVE")
+    return pace.settled if steady else pace.waiting

@@ -1,4 +1,4 @@
-"""The teardown of a deleted pool, step by step, and for how long it is tried."""
+"""The teardown of a deleted pool: its steps, and when kvtier gives up."""
 
 from collections.abc import Iterable
 from dataclasses import replace
@@ -7,6 +7,7 @@ from datetime import timedelta
 from kvtier.api.conditions import DELETING, READY, false, find, stamp, true
 from kvtier.api.kinds import CHILD_KINDS, Stage
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import parse
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.context import Context
@@ -15,8 +16,10 @@ from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.delete import (
     Step,
     claim_text,
+    creating_text,
     delete_tier,
     driver_volumes,
+    failure_text,
     own_instance,
     volume_text,
 )
@@ -26,19 +29,19 @@ from kvtier.plan.model import Part, Plan, references
 
 _PATIENCE = timedelta(minutes=30)
 _CREATION = timedelta(hours=2)
-"""No instance takes longer than that to be made (the Terraform provider waits as long)."""
+"""Longest time to create an instance (the timeout of the Terraform provider)."""
 
 
 def plan_teardown(context: Context) -> Plan:
-    """The next step of the teardown; the pool is let go when nothing that must go is left.
+    """The next step of the teardown. The last step removes the finalizer.
 
-    Case 1: engines and Jobs are there -> delete them, wait until they are gone.
-    Case 2: Delete, and data is to be exported first -> wait for that; if it fails, all data is kept.
-    Case 3: Delete -> claim, volume and instance go, see `delete_tier`. An existing instance is never deleted.
-    Case 4: Retain -> all three stay, but for a claim that never got a volume.
-    Case 5: cluster-wide objects are there -> delete them, wait.
-    Case 6: nothing is left -> release the finalizer, and say what was kept although it was to go.
-    Case 7: there has been no progress for 30 minutes -> release it all the same, and say what is left.
+    Case 1: engines or Jobs exist -> delete them, and wait.
+    Case 2: Delete, with an export before deletion -> wait for the export; if it fails, keep all data.
+    Case 3: Delete -> delete PVC, PersistentVolume and instance, see `delete_tier`. Never delete an existing instance.
+    Case 4: Retain -> keep all three, except a PVC that never had a PersistentVolume.
+    Case 5: cluster-wide objects exist -> delete them, and wait.
+    Case 6: nothing is left -> remove the finalizer, with an Event about data that was kept despite Delete.
+    Case 7: no progress for 30 minutes -> remove the finalizer, with an Event about what is left.
     """
     engines = _delete_stage(context.children, "engines")
     if engines.waits:
@@ -54,7 +57,9 @@ def plan_teardown(context: Context) -> Plan:
 
 def _delete_stage(children: Children, stage: Stage) -> Step:
     left = children.of(_kinds(stage))
-    return Step(Part(deletes=references(left)), tuple(f"{one.kind} {one.name}" for one in left))
+    names = ", ".join(f"{one.kind} {one.name}" for one in left)
+    waits = (f"kvtier waits for the deletion of {names}.",) if left else ()
+    return Step(Part(deletes=references(left)), waits)
 
 
 def _kinds(*stages: Stage) -> frozenset[str]:
@@ -62,36 +67,38 @@ def _kinds(*stages: Stage) -> frozenset[str]:
 
 
 def _data(context: Context) -> Step:
-    """The next step for claim, volume and instance."""
+    """The next step for PVC, PersistentVolume and instance."""
     if context.pool.spec.deletion_policy == "Retain":
         return _retain(context)
     export = plan_final_export(context)
     if export.waits:
         return Step(export.part, (export.waits,))
     if export.failed:
-        kept = f"{export.failed}. Kept: {_left(context, 'data')}; delete them by hand once the data may go"
+        left = f"kvtier keeps {_left(context, 'data')}"
+        kept = sentences(export.failed, left, "Delete them manually when you no longer need the data")
         return Step(export.part, events=(PoolEvent("Warning", "DataKept", kept),))
     step = delete_tier(context)
-    # That the data has arrived must outlive the instance, which is asked no more once it goes.
+    # The status must keep the finished export: the API cannot return it after the instance was deleted.
     exported = (*export.part.operations, *step.part.operations)
     return replace(step, part=replace(step.part, operations=exported))
 
 
 def _retain(context: Context) -> Step:
-    """A claim without a volume holds no data that could be retained."""
+    """The step with Retain. A PVC without a PersistentVolume has no data to retain, so it is deleted."""
     lustre, empty = context.lustre, [one for one in context.children.claims if not one.volume]
     if empty:
         making = under_way(lustre, context.now)
-        text = ", for which an instance is being made" if making else ""
-        waits = tuple(f"{claim_text(one.name, lustre.holders)}{text}" for one in empty)
+        waits = tuple(
+            creating_text(one.name) if making else claim_text(one.name, lustre.holders) for one in empty
+        )
         return Step(Part(deletes=() if making else references(empty)), waits)
     instance = None if lustre.volume else own_instance(lustre)
-    kept = f"deletionPolicy Retain keeps instance {instance}, which has no volume"
+    kept = f"deletionPolicy Retain keeps instance {instance}, which has no PersistentVolume."
     return Step(events=(PoolEvent("Warning", "InstanceKept", kept),) if instance else ())
 
 
 def _wait(context: Context, step: Step, reported: Part) -> Plan:
-    """Carry a step out and come back. `reported` has operations and conditions that the status remembers."""
+    """A plan that does a step and reconciles again. `reported`: operations and conditions for the status."""
     if _is_stuck(context):
         return Plan(finalizer=False, events=(_gave_up(context),))
     return Plan(
@@ -104,10 +111,10 @@ def _wait(context: Context, step: Step, reported: Part) -> Plan:
 
 
 def _is_stuck(context: Context) -> bool:
-    """Whether there has been no progress for 30 minutes since the teardown began, as the condition Deleting says.
+    """Whether the teardown made no progress for 30 minutes. The condition Deleting has its start.
 
-    Time in which no operator ran does not count. A deletion that is tried again and again is no progress, and an
-    instance that is being made is only for as long as that may take.
+    Before that condition exists, no time counts. Retries of a deletion are not progress. The creation of an instance
+    is progress, for at most the longest time that it may take.
     """
     deleting = find(context.pool.status.conditions, DELETING)
     if deleting is None or deleting.last_transition_time is None:
@@ -126,12 +133,14 @@ def _gave_up(context: Context) -> PoolEvent:
     if context.pool.spec.deletion_policy == "Retain":
         stages = ("engines", "cluster")
     left = _left(context, *stages)
-    message = f"the pool is released although {left} did not go: delete by hand"
+    failures = [failure_text(one) for one in driver_volumes(context.lustre)] if "data" in stages else []
+    removed = "Finalizer removed after 30 minutes without progress"
+    message = sentences(removed, *failures, f"Delete {left} manually")
     return PoolEvent("Warning", "TeardownGaveUp", message)
 
 
 def _left(context: Context, *stages: Stage) -> str:
-    """All that is there of these stages, with the instances behind it."""
+    """The names of all objects of these stages that still exist, with their instances."""
     lustre = context.lustre
     left = [f"{one.kind} {one.name}" for one in context.children.of(_kinds(*stages))]
     if "data" in stages:
@@ -143,15 +152,15 @@ def _left(context: Context, *stages: Stage) -> str:
 def _status(context: Context, waits: Iterable[str], reported: Part) -> PoolStatus:
     pool = context.pool
     conditions = [
-        false(READY, Reason.DELETING, f"waiting for {', '.join(waits)} to go"),
+        false(READY, Reason.DELETING, sentences(*waits)),
         true(
             DELETING,
             Reason.TEARDOWN_STARTED,
-            "the pool is released when all is gone, or when nothing has got on for 30 minutes",
+            "kvtier removes the finalizer when everything is deleted, or after 30 minutes without progress.",
         ),
         *reported.conditions,
     ]
-    # The latest of each kind, in a fixed order.
+    # The latest operation of each kind, in a fixed order.
     operations = {one.kind: one for one in (*pool.status.operations, *reported.operations)}
     return pool.status.model_copy(
         update={

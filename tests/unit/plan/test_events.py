@@ -1,4 +1,4 @@
-"""Which changes of the status are worth an Event."""
+"""Events for changes of the status."""
 
 from kvtier.api.conditions import false, true, unknown
 from kvtier.api.reasons import Reason
@@ -19,11 +19,13 @@ DEGRADED = PoolStatus(
 )
 
 SYNCED = PoolStatus(conditions=[true("CloudStorageSynced", Reason.EXPORTED)])
-COPYING = PoolStatus(conditions=[false("CloudStorageSynced", Reason.EXPORTING, "the export is under way")])
+COPYING = PoolStatus(conditions=[false("CloudStorageSynced", Reason.EXPORTING, "the export is in progress")])
 FAILED = PoolStatus(
     conditions=[false("CloudStorageSynced", Reason.EXPORT_FAILED, "let the service agent write")]
 )
-FAILED_SO = PoolStatus(conditions=[false("CloudStorageSynced", Reason.EXPORT_FAILED, "the bucket is gone")])
+FAILED_SO = PoolStatus(
+    conditions=[false("CloudStorageSynced", Reason.EXPORT_FAILED, "the bucket was deleted")]
+)
 GROWING = PoolStatus(conditions=[true("StorageReady", Reason.RESIZING, "grows")])
 STUCK = PoolStatus(conditions=[true("StorageReady", Reason.RESIZE_FAILED, "raise the quota")])
 UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", Reason.LUSTRE_API_UNAVAILABLE, "no answer")])
@@ -32,39 +34,39 @@ UNSEEN = PoolStatus(conditions=[unknown("CloudStorageSynced", Reason.LUSTRE_API_
 @table(
     "old, new, event",
     {
-        "becoming ready": (WAITING, READY, "Normal Ready: all tiers and models are ready"),
-        "being ready at first sight": (NEVER, READY, "Normal Ready: all tiers and models are ready"),
-        "becoming ready in another way": (READY, WITHOUT, "Normal Ready: engines serve without it"),
-        "what blocks a pool": (NEVER, BLOCKED, "Warning AddonDisabled: enable the add-on"),
+        "a pool that becomes ready": (WAITING, READY, "Normal Ready: All tiers and models are ready."),
+        "a pool whose first status is ready": (NEVER, READY, "Normal Ready: All tiers and models are ready."),
+        "a ready pool with another reason": (READY, WITHOUT, "Normal Ready: engines serve without it"),
+        "a reason that blocks a pool": (NEVER, BLOCKED, "Warning AddonDisabled: enable the add-on"),
         "another reason": (BLOCKED, OTHER, "Warning WouldShrink: it only grows"),
-        "what degrades a ready pool": (READY, DEGRADED, "Warning AddonDisabled: enable the add-on"),
+        "a reason that degrades a ready pool": (READY, DEGRADED, "Warning AddonDisabled: enable the add-on"),
         "a copy that fails": (COPYING, FAILED, "Warning ExportFailed: let the service agent write"),
-        "a growth that fails, although the pool is ready": (
+        "a resize that fails, although the pool is ready": (
             GROWING,
             STUCK,
             "Warning ResizeFailed: raise the quota",
         ),
     },
 )
-def test_there_is_one_event_of(old: PoolStatus, new: PoolStatus, event: str) -> None:
+def test_there_is_one_event_for(old: PoolStatus, new: PoolStatus, event: str) -> None:
     assert [f"{one.type} {one.reason}: {one.message}" for one in status_events(old, new)] == [event]
 
 
 @table(
     "old, new",
     {
-        "staying ready": (READY, READY),
-        "what blocks a pool, once it was said": (BLOCKED, BLOCKED),
+        "a pool that stays ready": (READY, READY),
+        "a pool that stays blocked": (BLOCKED, BLOCKED),
         "progress": (NEVER, WAITING),
         "progress after a block": (BLOCKED, WAITING),
         "a status without Ready": (READY, NEVER),
-        "a copy that failed already, whatever it says now": (FAILED, FAILED_SO),
+        "a copy that failed before, with another message": (FAILED, FAILED_SO),
         "the progress of a copy": (SYNCED, COPYING),
-        "a copy that is done": (COPYING, SYNCED),
-        "a copy that cannot be seen": (SYNCED, UNSEEN),
-        "a growth that failed already": (STUCK, STUCK),
-        "the progress of a growth": (STUCK, GROWING),
+        "a copy that succeeds": (COPYING, SYNCED),
+        "a copy whose progress is unknown": (SYNCED, UNSEEN),
+        "a resize that failed before": (STUCK, STUCK),
+        "the progress of a resize": (STUCK, GROWING),
     },
 )
-def test_there_is_no_event_of(old: PoolStatus, new: PoolStatus) -> None:
+def test_there_is_no_event_for(old: PoolStatus, new: PoolStatus) -> None:
     assert status_events(old, new) == []

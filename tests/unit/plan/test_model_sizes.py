@@ -1,4 +1,4 @@
-"""How far a model's limits may rise, and what tiers hold in tokens of the model that takes most."""
+"""How far a model's limits may rise, and how many tokens of the largest model tiers hold."""
 
 from typing import Any
 
@@ -24,7 +24,7 @@ H100, A100 = "nvidia-h100-80gb", "nvidia-tesla-a100"
 @table(
     "changes, accelerator, text",
     {
-        "what fp8 would allow, and that it has a price": (LARGE, H100, f"{FP8} fp8 costs some accuracy."),
+        "what fp8 would allow, and its cost": (LARGE, H100, f"{FP8} fp8 costs some accuracy."),
         "what fp8 allows": (
             LARGE | {"kvCacheDtype": "fp8"},
             H100,
@@ -35,21 +35,21 @@ H100, A100 = "nvidia-h100-80gb", "nvidia-tesla-a100"
             H100,
             f"{INT4} If maxNumSeqs 128 fits with auto, it may rise to 481.",
         ),
-        "what becomes of the tokens of a step": (
+        "how maxNumBatchedTokens changes": (
             LARGE | {"maxNumBatchedTokens": 128},
             H100,
             f"{FP8} maxNumBatchedTokens must rise from 128 to 256, at least one per sequence. fp8 costs some accuracy.",
         ),
-        "nothing without a number to begin with": (LARGE | {"maxNumSeqs": None}, H100, None),
-        "nothing of a type that its GPUs do not take": (LARGE, A100, None),
-        "nothing of a model that is not known": (LARGE | {"model": "a/b"}, H100, None),
-        "nothing of one with another type either": (
+        "nothing without maxNumSeqs": (LARGE | {"maxNumSeqs": None}, H100, None),
+        "nothing for GPUs without fp8": (LARGE, A100, None),
+        "nothing for an unknown model": (LARGE | {"model": "a/b"}, H100, None),
+        "nothing for an unknown model with another type": (
             LARGE | {"model": "a/b", "kvCacheDtype": "fp8"},
             H100,
             None,
         ),
-        "nothing for the type that auto is": (LARGE | {"kvCacheDtype": "bfloat16"}, H100, None),
-        "nothing of a model whose windows do not grow": (
+        "nothing for the type of auto": (LARGE | {"kvCacheDtype": "bfloat16"}, H100, None),
+        "nothing for a model with windows": (
             LARGE | {"model": "openai/gpt-oss-120b"},
             H100,
             None,
@@ -76,8 +76,8 @@ def _tokens(of: KVCachePool, **tier: Any) -> int | None:
     {
         "of one model": ([SMALL], 819_200),
         "of the model with the most bytes per token": ([SMALL, LARGEST], 327_680),
-        "not of models of which one is not known": ([SMALL, UNKNOWN], None),
-        "of no model": ([UNKNOWN], None),
+        "unknown with an unknown model": ([SMALL, UNKNOWN], None),
+        "unknown without a known model": ([UNKNOWN], None),
     },
 )
 def test_a_tier_of_100_gib_holds(models: list[Any], tokens: int | None) -> None:
@@ -85,16 +85,16 @@ def test_a_tier_of_100_gib_holds(models: list[Any], tokens: int | None) -> None:
 
 
 @pytest.mark.parametrize("name", ["cpu", "localSSD", "lustre"])
-def test_every_tier_of_blocks_is_counted_by_what_exists(name: str) -> None:
+def test_the_tokens_of_a_tier_follow_its_capacity(name: str) -> None:
     assert _tokens(pool(models=[LARGEST]), name=name, capacity="18000Gi") == 18000 * 1024**3 // 327_680
     assert _tokens(pool(models=[LARGEST]), name=name) is None
 
 
 @pytest.mark.parametrize("name", ["objectStorage", "cloudStorage"])
-def test_a_bucket_is_not_counted(name: str) -> None:
+def test_a_bucket_has_no_tokens(name: str) -> None:
     assert _tokens(pool(models=[LARGEST]), name=name, capacity="18000Gi") is None
 
 
-def test_a_pool_without_models_is_not_counted() -> None:
+def test_a_pool_without_models_has_no_tokens() -> None:
     (found,) = with_tokens([TierStatus(name="cpu", phase="Configured", capacity="1Gi")], [])
     assert found.tokens is None

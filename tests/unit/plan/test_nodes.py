@@ -1,4 +1,4 @@
-"""The ComputeClass, and nodes that exist."""
+"""The ComputeClass, and existing nodes."""
 
 from typing import Any
 
@@ -26,44 +26,44 @@ MISFIT = "the machine type does not fit the pool"
 @table(
     "look, fits, verdict, words, usable",
     {
-        "a class that is not there is made, and engines need not wait for nodes": (
+        "a missing class is created, and engines do not wait for nodes": (
             NEW,
             "True",
             ("False", "Creating"),
-            "the ComputeClass is being made",
+            "kvtier is creating the ComputeClass.",
             True,
         ),
-        "a class without nodes is ready: they come on demand": (
+        "a class without nodes is ready, because nodes come on demand": (
             MADE,
             "True",
             ("True", "OnDemand"),
-            "GKE makes nodes when a Pod asks",
+            "GKE creates nodes when a Pod uses the ComputeClass.",
             True,
         ),
         "its nodes are counted": (
             context(POOL, CLASS, facts=TWO),
             "True",
             ("True", "NodesReady"),
-            "1 of 2 nodes ready",
+            "1 of 2 nodes are ready.",
             True,
         ),
-        "a cluster that has no ComputeClass gets the way out": (
+        "a cluster without the CRD": (
             context(POOL, facts=UNSERVED),
             "True",
             ("False", "ComputeClassNotServed"),
-            "use nodePool.provisioner Existing",
+            "set nodePool.provisioner: Existing.",
             False,
         ),
-        "no class is made for a machine type that does not fit": (
+        "no class is created for a machine type that does not fit": (
             NEW,
             "False",
             ("False", "PrerequisitesNotMet"),
             MISFIT,
             False,
         ),
-        "a class that is there is kept": (MADE, "False", ("True", "OnDemand"), "", True),
-        "a machine type that cannot be judged is tried": (NEW, "Unknown", ("False", "Creating"), "", True),
-        "but not for a strict pool": (STRICT, "Unknown", ("False", "PrerequisitesNotMet"), MISFIT, False),
+        "an existing class is kept": (MADE, "False", ("True", "OnDemand"), "", True),
+        "an unknown machine type is tried": (NEW, "Unknown", ("False", "Creating"), "", True),
+        "but not in a strict pool": (STRICT, "Unknown", ("False", "PrerequisitesNotMet"), MISFIT, False),
     },
 )
 def test_a_compute_class(
@@ -75,14 +75,17 @@ def test_a_compute_class(
     assert nodes.usable is usable
 
 
-SEARCHED = "no node has team=search, cloud.google.com/gke-accelerator=nvidia-h100-80gb in us-central1-a"
+SEARCHED = (
+    "No node in us-central1-a has the labels team=search, cloud.google.com/gke-accelerator=nvidia-h100-80gb. Create "
+    "matching nodes"
+)
 
 
 @table(
     "found, verdict, words",
     {
-        "that are there are used": ([node(EXISTING)], ("True", "NodesReady"), "1 of 1 nodes ready"),
-        "that are not there are described": ([], ("False", "NoMatchingNode"), SEARCHED),
+        "that match are used": ([node(EXISTING)], ("True", "NodesReady"), "1 of 1 nodes are ready."),
+        "that do not match are described": ([], ("False", "NoMatchingNode"), SEARCHED),
     },
 )
 def test_existing_nodes(found: list[Any], verdict: tuple[str, str], words: str) -> None:
@@ -92,7 +95,7 @@ def test_existing_nodes(found: list[Any], verdict: tuple[str, str], words: str) 
 
 
 @pytest.mark.parametrize("provisioner", ["ComputeClass", "Existing"])
-def test_engines_go_on_asking_for_nodes_that_the_cloud_does_not_have(provisioner: str) -> None:
+def test_nodes_are_usable_without_capacity_so_that_engines_keep_waiting(provisioner: str) -> None:
     of = pool(nodePool={"provisioner": provisioner})
     event = Event(
         "Pod", "any", "FailedScaleUp", "failed: GCE out of resources. Pod is at risk of not being scheduled"
@@ -109,7 +112,7 @@ def _priority(of: KVCachePool) -> dict[str, Any]:
     return dict(priority)
 
 
-def test_a_class_asks_for_the_machine_that_the_pool_names() -> None:
+def test_a_class_has_the_machine_type_of_the_pool() -> None:
     assert _priority(POOL) == {
         "machineType": "a3-highgpu-8g",
         "spot": False,
@@ -125,10 +128,10 @@ SSD = {"tiers": {"localSSD": {"capacity": "1Ti"}}}
 @table(
     "changes, count",
     {
-        "without the tier no disk is asked for": ({}, None),
-        "with it all that the machine type comes with": (SSD, 16),
-        "the number of the user comes first": (SSD | {"nodePool": {"localSSDCount": 4}}, 4),
-        "a machine type without a known number is asked for none": (
+        "without the tier, no disk": ({}, None),
+        "with the tier, all disks of the machine type": (SSD, 16),
+        "the number of the user first": (SSD | {"nodePool": {"localSSDCount": 4}}, 4),
+        "an unknown machine type, no disk": (
             SSD | {"nodePool": {"machineType": "z9-futuregpu-8g"}},
             None,
         ),
@@ -138,7 +141,7 @@ def test_local_ssds_of_a_class(changes: dict[str, Any], count: int | None) -> No
     assert _priority(pool(**changes)).get("storage") == ({"localSSDCount": count} if count else None)
 
 
-def test_spot_and_zones_are_passed_on_and_no_zone_is_none() -> None:
+def test_spot_and_zones_are_in_the_class_and_no_zone_is_no_location() -> None:
     of = pool(nodePool={"spot": True, "zones": ["us-central1-b", "us-central1-a"]})
     assert _priority(of)["spot"] is True
     assert _priority(of)["location"] == {"zones": ["us-central1-a", "us-central1-b"]}

@@ -16,27 +16,30 @@ NO_LUSTRE: dict[str, Any] = {"tiers": {"lustre": None}}
 @table(
     "changes, kinds, left_out",
     {
-        "all of what the CSI driver makes": ({}, ["StorageClass", "PersistentVolumeClaim", *SERVED], []),
-        "nothing of a tier that is not there": (NO_LUSTRE, SERVED, []),
+        "all objects for the CSI driver": ({}, ["StorageClass", "PersistentVolumeClaim", *SERVED], []),
+        "no storage without a Lustre tier": (NO_LUSTRE, SERVED, []),
         "no class for existing nodes": (
             {**NO_LUSTRE, "nodePool": {"provisioner": "Existing"}},
             ["Deployment", "Service"],
             [],
         ),
-        "all of an existing instance that is given by hand": (
+        "all objects of an existing instance with all fields in the spec": (
             instances.by_hand(),
             ["PersistentVolume", "PersistentVolumeClaim", *SERVED],
             [],
         ),
-        "no volume of an instance that is yet to be made": (
+        "no PersistentVolume of an instance that kvtier creates": (
             instances.api(),
             ["PersistentVolumeClaim", *SERVED],
-            ["kvtier asks the Lustre API for instance", "the instance's address is known once it is made"],
+            [
+                "through the Lustre API, without a manifest.",
+                "the instance has no address until it is created.",
+            ],
         ),
-        "nothing of an existing instance that only the API knows": (
+        "no storage of an existing instance without fields in the spec": (
             instances.existing(),
             SERVED,
-            [f"{instances.NAME} are read through the Lustre API, unless"],
+            [f"{instances.NAME} from the Lustre API, unless"],
         ),
     },
 )
@@ -51,19 +54,19 @@ def test_rendered(changes: dict[str, Any], kinds: list[str], left_out: list[str]
 @table(
     "changes",
     {
-        "made by kvtier": instances.api(),
+        "created by kvtier": instances.api(),
         "of the Dynamic tier": instances.dynamic(),
         "existing": instances.existing(),
-        "given by hand": instances.by_hand(),
+        "existing, with all fields in the spec": instances.by_hand(),
     },
 )
-def test_nothing_is_made_up_of_an_instance(changes: dict[str, Any]) -> None:
+def test_no_placeholder_of_an_instance_is_rendered(changes: dict[str, Any]) -> None:
     text = repr(rendered(pool(**changes)).manifests)
     assert "ADDRESS" not in text
     assert "FILESYSTEM" not in text
 
 
-def test_engines_mount_the_claim_whether_it_is_rendered_or_not() -> None:
+def test_engines_mount_the_pvc_whether_it_is_rendered_or_not() -> None:
     found = rendered(pool(**instances.existing())).manifests
     (deployment,) = [one for one in found if one["kind"] == "Deployment"]
     assert "persistentVolumeClaim" in repr(deployment)
@@ -72,23 +75,25 @@ def test_engines_mount_the_claim_whether_it_is_rendered_or_not() -> None:
 @table(
     "changes, sentences",
     {
-        "a ConfigMap that only the cluster has": (
+        "a ConfigMap in the cluster": (
             {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}},
             1,
         ),
-        "not where the number is given": (
+        "not with blocksPerChunk in the spec": (
             {"modelConfigFrom": {"configMapKeyRef": {"name": "configs"}}, "blocksPerChunk": 32},
             0,
         ),
-        "not of a document at hand": ({"modelConfigFrom": {"inline": "{}"}}, 0),
+        "not for an inline document": ({"modelConfigFrom": {"inline": "{}"}}, 0),
     },
 )
-def test_a_document_that_is_not_read_is_named(changes: dict[str, Any], sentences: int) -> None:
+def test_a_config_map_that_is_not_read_is_named(changes: dict[str, Any], sentences: int) -> None:
     found = rendered(pool(models=[model(**changes)])).left_out
-    assert ["its ConfigMap is not read here" in sentence for sentence in found] == [True] * sentences
+    assert ["The ConfigMap of model llama is not read here." in sentence for sentence in found] == [
+        True
+    ] * sentences
 
 
-def test_what_is_rendered_is_what_the_operator_writes_but_for_the_owner() -> None:
+def test_rendered_manifests_equal_those_of_the_operator_except_for_the_owner() -> None:
     look = context(pool())
     access = Access(look.lustre.claim_name)
     written = plan_serving(look, checks(), access, nodes_usable=True).applies
@@ -98,5 +103,5 @@ def test_what_is_rendered_is_what_the_operator_writes_but_for_the_owner() -> Non
         assert offline == one
 
 
-def test_a_pool_that_does_not_exist_yet_has_no_uid_to_be_owned_by() -> None:
+def test_a_pool_without_a_uid_has_no_owner_references() -> None:
     assert "ownerReferences" not in repr(manifests(pool(metadata={"uid": None})))

@@ -1,4 +1,4 @@
-"""The whole decision: a pool, a world and a time in, a plan out."""
+"""The whole planner: pool, observed state and time in, plan out."""
 
 import copy
 from dataclasses import replace
@@ -35,16 +35,16 @@ def _conditions(of: KVCachePool) -> dict[str, tuple[str, str]]:
 
 OTHER = pool(tiers={"lustre": None}, models=[model(name="other")])
 WORLDS: dict[str, tuple[KVCachePool, Observed]] = {
-    "a pool that is new": (FULL, observed()),
-    "a pool that is complete": (FULL, in_use(FULL).observed()),
+    "a new pool": (FULL, observed()),
+    "a complete pool": (FULL, in_use(FULL).observed()),
     "a pool whose prerequisites fail": (POOL, observed(facts=Facts())),
-    "a pool that goes": (deleted(deletionPolicy="Delete"), in_use(POOL).observed()),
+    "a deleted pool": (deleted(deletionPolicy="Delete"), in_use(POOL).observed()),
     "a pool with children to prune": (OTHER, in_use(POOL).observed()),
 }
 
 
 @table("of, world", WORLDS)
-def test_the_same_input_has_the_same_answer_and_stays_as_it_was(of: KVCachePool, world: Observed) -> None:
+def test_the_same_input_gives_the_same_plan_and_does_not_change(of: KVCachePool, world: Observed) -> None:
     before = copy.deepcopy((of, world))
     first = plan(of, world, NOW)
     assert plan(*copy.deepcopy(before), NOW) == first
@@ -52,7 +52,7 @@ def test_the_same_input_has_the_same_answer_and_stays_as_it_was(of: KVCachePool,
 
 
 @pytest.mark.parametrize("reverse", [False, True])
-def test_the_order_in_which_children_were_seen_does_not_count(reverse: bool) -> None:
+def test_the_order_of_children_does_not_matter(reverse: bool) -> None:
     world = in_use(FULL).observed()
     shuffled = Children(dict(sorted(world.children.by_key.items(), reverse=reverse)))
     assert plan(FULL, replace(world, children=shuffled), NOW) == plan(FULL, world, NOW)
@@ -66,7 +66,7 @@ def test_a_new_pool_gets_storage_and_nodes_first_and_engines_later() -> None:
     assert new.pool.status.phase == "Provisioning"
 
 
-def test_a_complete_pool_wants_exactly_what_is_there() -> None:
+def test_the_plan_of_a_complete_pool_is_what_exists() -> None:
     complete = in_use(FULL)
     done = complete.at()
     there = {child for child in complete.objects if child[0] != "Job"}
@@ -101,7 +101,7 @@ def test_every_condition_of_a_complete_pool() -> None:
     }
 
 
-def test_tiers_stand_fastest_first_with_what_they_hold() -> None:
+def test_tiers_are_listed_fastest_first_with_their_tokens() -> None:
     of = pool(tiers={"localSSD": {"capacity": "2000Gi"}, "objectStorage": {"bucket": "blocks"}})
     tiers = in_use(of).pool.status.tiers
     assert [(tier.name, tier.phase, tier.capacity, tier.tokens) for tier in tiers] == [
@@ -112,7 +112,7 @@ def test_tiers_stand_fastest_first_with_what_they_hold() -> None:
     ]
 
 
-def test_a_pool_of_gpu_memory_alone_says_nothing_of_storage_and_eviction() -> None:
+def test_a_pool_without_tiers_has_no_conditions_about_storage_and_eviction() -> None:
     bare = in_use(pool(tiers={"cpu": None, "lustre": None}))
     assert not {"StorageReady", "EvictionHealthy"} & set(_conditions(bare.pool))
 
@@ -121,9 +121,9 @@ def test_a_pool_of_gpu_memory_alone_says_nothing_of_storage_and_eviction() -> No
     "models, counted",
     {
         "a model with all its Pods counts": ([model()], "1/1"),
-        "a model that lacks one does not": ([model(replicas=2)], "0/1"),
-        "a model that is not there does not": ([model(), model(name="new")], "1/2"),
-        "nor does one for wanting no Pods": ([model(), model(name="new", replicas=0)], "1/2"),
+        "a model that lacks a Pod does not": ([model(replicas=2)], "0/1"),
+        "a model without a Deployment does not": ([model(), model(name="new")], "1/2"),
+        "also with zero replicas": ([model(), model(name="new", replicas=0)], "1/2"),
     },
 )
 def test_models_ready(models: list[Any], counted: str) -> None:
@@ -133,7 +133,7 @@ def test_models_ready(models: list[Any], counted: str) -> None:
     assert simulation.pool.status.models_ready == counted
 
 
-def test_a_shrink_is_refused_while_replicas_go_on() -> None:
+def test_a_smaller_capacity_is_refused_while_replicas_are_updated() -> None:
     simulation = in_use(POOL)
     simulation.edit(tiers={"lustre": {"capacity": "9000Gi"}}, models=[model(replicas=4)])
     kinds = {one["kind"]: one for one in simulation.at().applies}
@@ -142,23 +142,25 @@ def test_a_shrink_is_refused_while_replicas_go_on() -> None:
     assert simulation.verdict("Ready") == ("False", "WouldShrink")
 
 
-def test_a_removed_tier_under_delete_takes_its_instance_with_it() -> None:
+def test_with_delete_a_removed_tier_is_deleted_with_its_instance() -> None:
     simulation = in_use(pool(deletionPolicy="Delete"))
     simulation.edit(tiers={"lustre": None})
-    assert [ref.kind for ref in simulation.at().deletes] == ["StorageClass", "Job"], "engines mount it still"
+    assert [ref.kind for ref in simulation.at().deletes] == ["StorageClass", "Job"], (
+        "engines still mount the tier"
+    )
     done = simulation.at()
     assert [ref.kind for ref in done.deletes] == ["PersistentVolumeClaim"]
     volumes = [one for one in done.applies if one["kind"] == "PersistentVolume"]
     assert [volume["spec"] for volume in volumes] == [{"persistentVolumeReclaimPolicy": "Delete"}]
 
 
-def test_a_status_that_did_not_change_is_the_same_document() -> None:
+def test_an_unchanged_status_is_the_same_document() -> None:
     simulation = in_use(FULL)
     before = simulation.pool.status
     assert simulation.at(LATER).status == before
 
 
-def test_a_pool_with_the_least_spec_is_planned() -> None:
+def test_a_pool_with_the_smallest_spec_has_a_plan() -> None:
     least = {"nodePool": document()["spec"]["nodePool"], "models": [{"name": "m", "model": "x"}]}
     small = KVCachePool.model_validate({"metadata": {"name": "p"}, "spec": least})
     assert plan(small, observed(), NOW).status is not None
@@ -169,7 +171,7 @@ BASE, ENGINES = ["StorageClass", "PersistentVolumeClaim", "ComputeClass"], ["Dep
 
 
 @pytest.mark.parametrize("mode", ["Required", "Opportunistic"])
-def test_the_shared_tier_is_proven_before_engines_mount_it(mode: str) -> None:
+def test_the_write_probe_succeeds_before_engines_mount_the_tier(mode: str) -> None:
     simulation = Simulation(pool(mode=mode))
     simulation.at()
     simulation.bind()
@@ -186,14 +188,14 @@ def test_the_shared_tier_is_proven_before_engines_mount_it(mode: str) -> None:
     "mode, ready, phase",
     {
         "blocks a Required pool": ("Required", ("False", "ProbeFailed"), "Blocked"),
-        "is what an Opportunistic one serves without": (
+        "does not block an Opportunistic pool": (
             "Opportunistic",
             ("True", "WithoutSharedTier"),
             "Ready",
         ),
     },
 )
-def test_a_tier_that_cannot_be_written_to(mode: str, ready: tuple[str, str], phase: str) -> None:
+def test_a_tier_that_engines_cannot_write_to(mode: str, ready: tuple[str, str], phase: str) -> None:
     simulation = Simulation(pool(mode=mode))
     simulation.at()
     simulation.bind()
@@ -205,7 +207,7 @@ def test_a_tier_that_cannot_be_written_to(mode: str, ready: tuple[str, str], pha
     assert simulation.verdict("Ready") == ready
 
 
-def test_the_engines_that_ask_for_nodes_stay_while_there_are_none() -> None:
+def test_engines_that_wait_for_nodes_are_kept() -> None:
     simulation = in_use(FULL)
     simulation.change("Deployment", status={"readyReplicas": 0})
     simulation.pod_events = (Event("Pod", "any", "FailedScaleUp", "ZONE_RESOURCE_POOL_EXHAUSTED"),)

@@ -29,22 +29,28 @@ NOT_TRIGGERED = _event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max 
     "events, text",
     {
         "no Events": ([], None),
-        "a Pod that no node takes": ([UNSCHEDULED], "0/3 nodes are available: 3 Insufficient nvidia.com/gpu"),
-        "with what the autoscaler says to it": (
-            [NOT_TRIGGERED, UNSCHEDULED],
-            "0/3 nodes are available: 3 Insufficient nvidia.com/gpu; pod didn't trigger scale-up: 1 max node group "
-            "size reached",
+        "a Pod that fits on no node": (
+            [UNSCHEDULED],
+            "The scheduler reports: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu.",
         ),
-        "the autoscaler alone, who may just have seen it": ([NOT_TRIGGERED], None),
-        "an image that is not there": (
+        "with the message of the autoscaler": (
+            [NOT_TRIGGERED, UNSCHEDULED],
+            "The scheduler reports: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu. The autoscaler reports: pod "
+            "didn't trigger scale-up: 1 max node group size reached.",
+        ),
+        "only the autoscaler, which may just have seen the Pod": ([NOT_TRIGGERED], None),
+        "an image that does not exist": (
             [
                 _event("Failed", "Error: ErrImagePull"),
                 _event("Failed", 'Failed to pull image "x": not found'),
             ],
-            'Failed to pull image "x": not found',
+            'The kubelet reports: Failed to pull image "x": not found.',
         ),
-        "a probe that fails while a model is loaded": ([_event("Unhealthy", "Startup probe failed")], None),
-        "somebody else's Pod": ([_event("FailedMount", "x", "other-1")], None),
+        "a probe that fails while the engine loads a model": (
+            [_event("Unhealthy", "Startup probe failed")],
+            None,
+        ),
+        "a Pod of another owner": ([_event("FailedMount", "x", "other-1")], None),
     },
 )
 def test_hindrance(events: list[Event], text: str | None) -> None:
@@ -57,9 +63,9 @@ def test_a_volume_that_cannot_be_mounted_comes_first() -> None:
     assert str(hindrance(events, OWNER)).startswith("the node does not reach the instance")
 
 
-def test_what_several_pods_say_does_not_depend_on_who_said_it_last() -> None:
+def test_the_message_for_several_pods_does_not_depend_on_their_order() -> None:
     events = [_event("FailedScheduling", text, f"{OWNER}-{text}") for text in ("b", "a")]
-    assert hindrance(events, OWNER) == hindrance(events[::-1], OWNER) == "a"
+    assert hindrance(events, OWNER) == hindrance(events[::-1], OWNER) == "The scheduler reports: a."
 
 
 ANYWHERE = pool(tiers={"lustre": None})
@@ -73,15 +79,15 @@ ZONED: dict[str, Any] = {"nodePool": {"zones": ["us-central1-b"]}}
         "a zone without GPUs, where the instance binds the engines": (
             pool(),
             _event("FailedScaleUp", OUT),
-            "GKE cannot add a node in us-central1-a: GCE out of resources. It tries again by itself; reserve the "
-            "machines, or choose another machine type; engines run in the zone of their Lustre instance, so another "
-            "zone needs another pool",
+            "GKE cannot add a node in us-central1-a: GCE out of resources. GKE retries automatically. Reserve the "
+            "machines, or choose another machine type. Engines run in the zone of their Lustre instance, so another "
+            "zone needs another pool.",
         ),
         "a zone without GPUs, where nothing binds them": (
             pool(tiers={"lustre": None}, **ZONED),
             _event("FailedScaleUp", OUT),
-            "in us-central1-b: GCE out of resources. It tries again by itself; reserve the machines, or choose another "
-            "machine type, or other nodePool.zones",
+            "in us-central1-b: GCE out of resources. GKE retries automatically. Reserve the machines, or choose another "
+            "machine type or other nodePool.zones.",
         ),
         "a pool that may run anywhere": (
             ANYWHERE,
@@ -91,14 +97,14 @@ ZONED: dict[str, Any] = {"nodePool": {"zones": ["us-central1-b"]}}
         "a quota": (
             ANYWHERE,
             _event("FailedScaleUp", SCALE_UP.format("GCE quota exceeded")),
-            "ask for more quota of this machine",
+            "Request more quota for this machine type and its GPUs.",
         ),
-        "several reasons, in an order of their own": (
+        "several reasons, sorted": (
             ANYWHERE,
             _event("FailedScaleUp", SCALE_UP.format("b, a")),
             "GKE cannot add a node: a, b.",
         ),
-        "the cloud's own words": (
+        "a message in another form": (
             ANYWHERE,
             _event("FailedScaleUp", "ZONE_RESOURCE_POOL_EXHAUSTED: the zone has not enough resources"),
             "a node: ZONE_RESOURCE_POOL_EXHAUSTED",

@@ -1,4 +1,4 @@
-"""Children that nobody asks for any more."""
+"""Children that are no longer needed."""
 
 from typing import Any
 
@@ -25,29 +25,29 @@ def _pruned(of: KVCachePool, *children: Object) -> tuple[Ref, ...]:
 @table(
     "changes, kinds",
     {
-        "a spec that asks for everything leaves nothing over": ({}, []),
-        "a removed model leaves its Deployment and Service over": (
+        "an unchanged spec: nothing": ({}, []),
+        "a removed model: its Deployment and Service": (
             {"models": [model(name="other")]},
             ["Deployment", "Service"],
         ),
-        "existing nodes leave the ComputeClass over": (
+        "existing nodes: the ComputeClass": (
             {"nodePool": {"provisioner": "Existing"}},
             ["ComputeClass"],
         ),
-        "a removed tier leaves the class over, and keeps the data": (NO_LUSTRE, ["StorageClass"]),
-        "another throughput leaves the old class over": (
+        "a removed tier: the StorageClass, not the data": (NO_LUSTRE, ["StorageClass"]),
+        "another throughput: the old StorageClass": (
             {"tiers": {"lustre": {"throughputPerTiB": 500}}},
             ["StorageClass"],
         ),
-        "another capacity leaves nothing over": ({"tiers": {"lustre": {"capacity": "27000Gi"}}}, []),
+        "another capacity: nothing": ({"tiers": {"lustre": {"capacity": "27000Gi"}}}, []),
     },
 )
-def test_what_the_spec_no_longer_asks_for(changes: dict[str, Any], kinds: list[str]) -> None:
+def test_children_that_are_pruned_after(changes: dict[str, Any], kinds: list[str]) -> None:
     children = [live(one) for one in manifests(POOL)]
     assert [ref.kind for ref in _pruned(pool(**changes), *children)] == kinds
 
 
-def test_what_the_spec_asks_for_stays_although_nothing_of_it_can_be_applied() -> None:
+def test_needed_children_are_kept_even_if_none_can_be_applied() -> None:
     children = [live(one) for one in manifests(POOL)]
     done = plan(POOL, observed(*children, facts=Facts(cluster=Cluster(compute_class_served=False))), NOW)
     assert (done.applies, done.deletes) == ((), ())
@@ -59,33 +59,33 @@ VOLUME = live({"kind": "PersistentVolume", "metadata": {"name": "volume"}})
 @table(
     "children",
     {
-        "data, which deletionPolicy decides about": [claim(POOL), VOLUME],
-        "Jobs, which their concern deletes": [job(POOL)],
-        "what is being deleted already": [live(manifest(POOL, "StorageClass"), **GOING)],
+        "data, which depends on deletionPolicy": [claim(POOL), VOLUME],
+        "Jobs, which the write probe deletes": [job(POOL)],
+        "an object that is already being deleted": [live(manifest(POOL, "StorageClass"), **GOING)],
     },
 )
 def test_is_not_pruned(children: list[Object]) -> None:
     assert unwanted(observed(*children).children, Part()) == ()
 
 
-def test_what_goes_is_named_by_its_uid() -> None:
+def test_pruned_children_are_deleted_by_uid() -> None:
     gone = deployment(POOL)
     (ref,) = _pruned(pool(models=[model(name="other")]), gone)
     assert ref == Ref("Deployment", gone["metadata"]["name"], "Deployment-uid")
 
 
-def test_an_object_that_only_carries_the_labels_is_taken_for_a_child() -> None:
+def test_an_object_with_only_the_labels_counts_as_a_child() -> None:
     assert [ref.kind for ref in _pruned(POOL, live({"kind": "Service", "metadata": {"name": "stray"}}))] == [
         "Service"
     ]
 
 
-# Of a pool that is gone.
+# Of a pool that was deleted.
 
 CLASS, NODES = manifest(POOL, "StorageClass"), manifest(POOL, "ComputeClass")
 
 
-def test_cluster_wide_children_go_and_data_stays() -> None:
+def test_cluster_wide_children_are_deleted_and_data_is_kept() -> None:
     volume = manifest(pool(**by_hand()), "PersistentVolume")
     children = [live(CLASS), live(NODES), claim(POOL), deployment(POOL), live(volume)]
     assert orphans(observed(*children).children) == (
@@ -97,7 +97,7 @@ def test_cluster_wide_children_go_and_data_stays() -> None:
 @table(
     "changes",
     {
-        "is being deleted already": GOING,
+        "is already being deleted": GOING,
         "was never applied by kvtier": {"metadata": {"annotations": None}},
     },
 )

@@ -1,4 +1,4 @@
-"""When engines are started, updated and kept, and what the status says of them."""
+"""When engines are started, updated and kept, and their status."""
 
 from typing import Any
 
@@ -19,7 +19,7 @@ OPPORTUNISTIC = pool(mode="Opportunistic")
 PLAIN = pool(tiers={"lustre": None})
 CLAIM = names.claim(POOL.name)
 USABLE = Access(CLAIM, mounted=CLAIM)
-UNBOUND = Access(None, ("the Lustre claim is not bound",))
+UNBOUND = Access(None, ("the PVC is not bound",))
 UNPROVEN = Access(None, ("TierWritable is False",), mounted=CLAIM)
 LEFT = Access(None, ("maintenance",), leave=True)
 PAIR = ["Deployment", "Service"]
@@ -42,49 +42,49 @@ def _mounts(part: Part) -> list[bool]:
 @table(
     "of, access, statuses",
     {
-        "once the claim is bound": (POOL, USABLE, {}),
-        "without it in an Opportunistic pool": (OPPORTUNISTIC, UNBOUND, {}),
+        "once the PVC is bound": (POOL, USABLE, {}),
+        "without the tier in an Opportunistic pool": (OPPORTUNISTIC, UNBOUND, {}),
         "at once without Lustre": (PLAIN, UNBOUND, {}),
-        "whatever nodes cannot mount, as long as it is not mounted": (
+        "with nodes that cannot mount the tier, if no engine mounts it": (
             OPPORTUNISTIC,
             UNBOUND,
             {"NodeImageSupported": "False", "LustreDriverEnabled": "False"},
         ),
-        "whatever cannot be seen": (POOL, USABLE, {"NetworkMatched": "Unknown"}),
-        "with a capacity that cannot be reached": (POOL, USABLE, {"CapacityValid": "False"}),
+        "with an unknown prerequisite": (POOL, USABLE, {"NetworkMatched": "Unknown"}),
+        "with an invalid capacity": (POOL, USABLE, {"CapacityValid": "False"}),
     },
 )
 def test_engines_start(of: KVCachePool, access: Access, statuses: dict[str, Any]) -> None:
     part = _plan(of, access=access, **statuses)
     assert _kinds(part) == PAIR
-    assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", "Pods ready: llama 0/1")
+    assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", "ready so far: llama 0/1.")
 
 
 @table(
     "of, access, nodes, statuses, what",
     {
-        "the claim": (POOL, UNBOUND, True, {}, "the Lustre claim is not bound"),
-        "the proof that it can be written to": (POOL, UNPROVEN, True, {}, "TierWritable is False"),
-        "nodes": (PLAIN, UNBOUND, False, {}, "there are no nodes to run on"),
+        "the PVC": (POOL, UNBOUND, True, {}, "the PVC is not bound"),
+        "the write probe": (POOL, UNPROVEN, True, {}, "TierWritable is False"),
+        "nodes": (PLAIN, UNBOUND, False, {}, "no nodes exist"),
         "the token": (PLAIN, UNBOUND, True, {"CredentialsPresent": "False"}, "CredentialsPresent is False"),
         "Local SSD": (PLAIN, UNBOUND, True, {"LocalSSDSupported": "False"}, "LocalSSDSupported is False"),
         "memory": (PLAIN, UNBOUND, True, {"CPUTierFits": "False"}, "CPUTierFits is False"),
         "chunks": (PLAIN, UNBOUND, True, {"ModelConfigValid": "False"}, "ModelConfigValid is False"),
-        "settings that can work": (
+        "valid settings": (
             PLAIN,
             UNBOUND,
             True,
             {"EngineSupported": "False", "KVCacheDtypeSupported": "False"},
             "EngineSupported is False, KVCacheDtypeSupported is False",
         ),
-        "what they mount": (
+        "nodes that can mount the tier": (
             POOL,
             USABLE,
             True,
             {"NodeImageSupported": "False"},
             "NodeImageSupported is False",
         ),
-        "what a strict pool cannot see": (
+        "a fact that is unknown, in a strict pool": (
             pool(strict=True),
             USABLE,
             True,
@@ -99,7 +99,7 @@ def test_engines_wait_for(
     part = _plan(of, access=access, nodes=nodes, **statuses)
     assert part.applies == ()
     assert_verdict(part.conditions[0], "ModelsReady", "False", "Waiting", "")
-    assert part.conditions[0].message == f"engines are not started while {what}"
+    assert part.conditions[0].message == f"Engines do not start while {what}."
 
 
 RUNNING, UNMOUNTED = deployment(POOL), deployment(PLAIN)
@@ -109,20 +109,25 @@ RUNNING, UNMOUNTED = deployment(POOL), deployment(PLAIN)
     "of, live, access, statuses",
     {
         "with a failing prerequisite of Lustre": (POOL, RUNNING, USABLE, {"LustreDriverEnabled": "False"}),
-        "with a token that is lost": (POOL, RUNNING, USABLE, {"CredentialsPresent": "False"}),
-        "with a capacity that cannot be reached": (POOL, RUNNING, USABLE, {"CapacityValid": "False"}),
-        "with a document that is gone": (POOL, RUNNING, USABLE, {"ModelConfigValid": "False"}),
-        "with a Local SSD that cannot be judged": (
+        "with a token that was deleted": (POOL, RUNNING, USABLE, {"CredentialsPresent": "False"}),
+        "with an invalid capacity": (POOL, RUNNING, USABLE, {"CapacityValid": "False"}),
+        "with a ConfigMap that was deleted": (POOL, RUNNING, USABLE, {"ModelConfigValid": "False"}),
+        "with an unknown Local SSD": (
             pool(strict=True),
             RUNNING,
             USABLE,
             {"LocalSSDSupported": "Unknown"},
         ),
-        "without a claim that it never mounted": (POOL, UNMOUNTED, UNBOUND, {}),
-        "out of a tier that left the spec": (PLAIN, RUNNING, UNBOUND, {"CredentialsPresent": "False"}),
+        "without a PVC that it never mounted": (POOL, UNMOUNTED, UNBOUND, {}),
+        "without a tier that was removed from the spec": (
+            PLAIN,
+            RUNNING,
+            UNBOUND,
+            {"CredentialsPresent": "False"},
+        ),
     },
 )
-def test_an_engine_that_runs_is_updated(
+def test_a_running_engine_is_updated(
     of: KVCachePool, live: Any, access: Access, statuses: dict[str, Any]
 ) -> None:
     part = _plan(of, live, access=access, **statuses)
@@ -134,14 +139,14 @@ def test_an_engine_that_runs_is_updated(
     "of, access, statuses",
     {
         "a fault in the spec": (POOL, USABLE, {"LocalSSDSupported": "False"}),
-        "a type that vLLM refuses": (POOL, USABLE, {"KVCacheDtypeSupported": "False"}),
-        "a node that joined, and is too small": (POOL, USABLE, {"CPUTierFits": "False"}),
-        "a mounted claim that is out of sight": (POOL, UNBOUND, {}),
-        "the same of an Opportunistic pool": (OPPORTUNISTIC, UNBOUND, {}),
+        "an element type that vLLM refuses": (POOL, USABLE, {"KVCacheDtypeSupported": "False"}),
+        "a new node that is too small": (POOL, USABLE, {"CPUTierFits": "False"}),
+        "a mounted PVC that is unknown": (POOL, UNBOUND, {}),
+        "the same in an Opportunistic pool": (OPPORTUNISTIC, UNBOUND, {}),
         "the same while its engines wait": (OPPORTUNISTIC, UNBOUND, {"CredentialsPresent": "False"}),
     },
 )
-def test_an_engine_that_runs_is_ready_but_not_updated_with(
+def test_a_running_engine_is_ready_but_not_updated_with(
     of: KVCachePool, access: Access, statuses: dict[str, Any]
 ) -> None:
     part = _plan(of, RUNNING, access=access, **statuses)
@@ -152,19 +157,19 @@ def test_an_engine_that_runs_is_ready_but_not_updated_with(
 @table(
     "of, live, access, mounts",
     {
-        "by a new engine, if it can be used": (OPPORTUNISTIC, [], USABLE, True),
+        "by a new engine, if it is usable": (OPPORTUNISTIC, [], USABLE, True),
         "not by one that starts without it": (OPPORTUNISTIC, [], UNBOUND, False),
-        "by an engine that mounts it, though it is unproven": (POOL, [RUNNING], UNPROVEN, True),
+        "by an engine that mounts it, although it is unproven": (POOL, [RUNNING], UNPROVEN, True),
         "by such an engine of an Opportunistic pool": (OPPORTUNISTIC, [RUNNING], UNPROVEN, True),
-        "not by one that goes on without": (OPPORTUNISTIC, [UNMOUNTED], UNPROVEN, False),
-        "not by one that is rolled to leave it on purpose": (OPPORTUNISTIC, [RUNNING], LEFT, False),
+        "not by an engine that runs without it": (OPPORTUNISTIC, [UNMOUNTED], UNPROVEN, False),
+        "not by an engine that bypasses maintenance": (OPPORTUNISTIC, [RUNNING], LEFT, False),
     },
 )
 def test_the_shared_tier_is_mounted(of: KVCachePool, live: list[Any], access: Access, mounts: bool) -> None:
     assert _mounts(_plan(of, *live, access=access)) == [mounts]
 
 
-def test_an_engine_whose_new_pods_could_not_mount_the_tier_is_left_alone() -> None:
+def test_an_engine_whose_new_pods_could_not_mount_the_tier_is_not_updated() -> None:
     assert _plan(OPPORTUNISTIC, RUNNING, access=UNPROVEN, LustreDriverEnabled="False").applies == ()
 
 
@@ -175,13 +180,13 @@ def test_a_new_model_waits_while_a_running_one_is_kept() -> None:
     assert part.conditions[0].reason == "Waiting"
 
 
-def test_what_waits_is_kept_like_what_runs() -> None:
+def test_children_of_waiting_engines_are_kept() -> None:
     waiting, running = _plan(POOL, access=UNBOUND), _plan(POOL)
     assert waiting.applies == ()
     assert list(waiting.keeps) == [(one["kind"], one["metadata"]["name"]) for one in running.applies]
 
 
-# What is reported.
+# Status and ModelsReady.
 
 
 def _status(of: KVCachePool, *children: Object) -> ModelStatus:
@@ -198,8 +203,8 @@ AUTOSCALED = pool(models=[model(autoscaling={"provider": "External"})])
     {
         "no Deployment": (POOL, [], (1, 0)),
         "ready Pods": (TWO, [deployment(POOL, ready=2)], (2, 2)),
-        "a status about an older spec": (POOL, [deployment(POOL, metadata={"generation": 2})], (1, 0)),
-        "one that does not name its spec": (
+        "a status of an older spec": (POOL, [deployment(POOL, metadata={"generation": 2})], (1, 0)),
+        "a status without an observedGeneration": (
             POOL,
             [deployment(POOL, status={"observedGeneration": None})],
             (1, 0),
@@ -208,7 +213,7 @@ AUTOSCALED = pool(models=[model(autoscaling={"provider": "External"})])
         "an autoscaler's number": (AUTOSCALED, [deployment(POOL, ready=3, spec={"replicas": 4})], (4, 3)),
     },
 )
-def test_replicas_wanted_and_ready_with(of: KVCachePool, live: list[Any], counts: tuple[int, int]) -> None:
+def test_replicas_in_spec_and_ready_with(of: KVCachePool, live: list[Any], counts: tuple[int, int]) -> None:
     status = _status(of, *live)
     assert (status.replicas, status.ready_replicas) == counts
     assert status.service == (context(of).models[0].name if live else None)
@@ -217,11 +222,11 @@ def test_replicas_wanted_and_ready_with(of: KVCachePool, live: list[Any], counts
 @table(
     "of, sizes",
     {
-        "what a model's cache is": (
+        "of a model's cache": (
             pool(models=[model(model="openai/gpt-oss-20b", tensorParallelSize=1, maxNumSeqs=8)]),
             (64, "chunks of 1024 tokens in files of 24Mi", 49152, None),
         ),
-        "how far limits may rise": (
+        "with a suggestion for limits": (
             pool(models=[model(kvCacheDtype="fp8", maxNumSeqs=8)]),
             (
                 16,
@@ -231,7 +236,7 @@ def test_replicas_wanted_and_ready_with(of: KVCachePool, live: list[Any], counts
                 "in the memory of 8 with auto. If maxNumSeqs 8 fits with auto, it may rise to 16.",
             ),
         ),
-        "nothing in bytes of a model that is not known": (
+        "without bytes for an unknown model": (
             pool(models=[model(model="a/b", maxNumSeqs=8)]),
             (16, "chunks of 16 blocks; their size is unknown for this model", None, None),
         ),
@@ -243,7 +248,7 @@ def test_sizes(of: KVCachePool, sizes: tuple[int, str, int | None, str | None]) 
     assert status.fingerprint == fingerprint(of.spec.models[0], sizes[0])
 
 
-def test_a_provisional_number_of_blocks_is_recorded_only_where_engines_use_it() -> None:
+def test_a_provisional_number_of_blocks_is_recorded_only_if_engines_use_it() -> None:
     of = pool(models=[model(modelConfigFrom={"configMapKeyRef": {"name": "configs"}})])
     without = _status(of)
     assert (without.blocks_per_chunk, without.fingerprint, without.chunk) == (None, None, None)
@@ -262,37 +267,43 @@ LACKING = Event(
 @table(
     "ready, conditions, events, reason, message",
     {
-        "all Pods": (1, FINE, [], "AllReady", "every model has all its Pods ready"),
-        "all Pods, and a problem that keeps none from being ready": (
+        "all Pods": (1, FINE, [], "AllReady", "All Pods of every model are ready."),
+        "all Pods, with a problem that affects none of them": (
             1,
             [PROGRESS],
             [LACKING],
             "AllReady",
-            "every model has all its Pods ready",
+            "All Pods of every model are ready.",
         ),
-        "missing Pods": (0, FINE, [], "Starting", "Pods ready: llama 0/1"),
-        "Pods that something keeps from starting": (
+        "missing Pods": (0, FINE, [], "Starting", "Pods are starting, ready so far: llama 0/1."),
+        "Pods that cannot start": (
             0,
             FINE,
             [LACKING],
             "Starting",
-            "Pods ready: llama 0/1; no GPU left",
+            "Pods are starting, ready so far: llama 0/1. The scheduler reports: no GPU left.",
         ),
-        "a rollout that does not go on": (
+        "a rollout without progress": (
             0,
             [PROGRESS],
             [],
             "NotProgressing",
-            "llama: timed out progressing",
+            "The Deployment of model llama reports: timed out progressing.",
         ),
-        "a rollout whose Pods lack something": (
+        "a rollout whose Pods cannot start": (
             0,
             [PROGRESS],
             [LACKING],
             "NotProgressing",
-            "llama: timed out progressing; no GPU left",
+            "The Deployment of model llama reports: timed out progressing. The scheduler reports: no GPU left.",
         ),
-        "Pods that may not be made": (0, [QUOTA], [], "NotProgressing", "llama: exceeded quota"),
+        "Pods that exceed a quota": (
+            0,
+            [QUOTA],
+            [],
+            "NotProgressing",
+            "The Deployment of model llama reports: exceeded quota.",
+        ),
     },
 )
 def test_models_ready_with(
@@ -305,18 +316,18 @@ def test_models_ready_with(
     assert part.again == (None if ready else 20)
 
 
-def test_a_model_of_no_replicas_is_ready_once_it_exists() -> None:
+def test_a_model_with_zero_replicas_is_ready_once_it_exists() -> None:
     none = pool(models=[model(replicas=0)])
     assert _plan(none).conditions[0].reason == "Starting"
     assert _plan(none, deployment(none, ready=0)).conditions[0].reason == "AllReady"
 
 
-# Replicas that an autoscaler takes over.
+# Replicas under an autoscaler.
 
 SCALED = manifest(pool(models=[model(replicas=7)]), "Deployment")
 
 
-def test_the_present_number_of_replicas_is_handed_over_when_kvtier_lets_go_of_it() -> None:
+def test_the_number_of_replicas_is_handed_over_when_kvtier_stops_applying_it() -> None:
     before = live(SCALED)
     (handover,) = _plan(AUTOSCALED, before).handovers
     identity = {key: before["metadata"][key] for key in ("name", "namespace", "resourceVersion")}
@@ -331,10 +342,10 @@ def test_the_present_number_of_replicas_is_handed_over_when_kvtier_lets_go_of_it
 @table(
     "of, children",
     {
-        "once that is done": (AUTOSCALED, [live(manifest(AUTOSCALED, "Deployment"), spec={"replicas": 7})]),
+        "after the handover": (AUTOSCALED, [live(manifest(AUTOSCALED, "Deployment"), spec={"replicas": 7})]),
         "while the pool sets the number": (pool(models=[model(replicas=3)]), [live(SCALED)]),
-        "of a Deployment that is new": (AUTOSCALED, []),
-        "of one without a number": (AUTOSCALED, [live(SCALED, spec={"replicas": None})]),
+        "for a new Deployment": (AUTOSCALED, []),
+        "for a Deployment without replicas": (AUTOSCALED, [live(SCALED, spec={"replicas": None})]),
     },
 )
 def test_nothing_is_handed_over(of: KVCachePool, children: list[Object]) -> None:

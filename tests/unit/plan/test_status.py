@@ -1,4 +1,4 @@
-"""The status: Ready and the phase from all else, tiers, refusals, and when to look again."""
+"""The status: Ready and the phase from all conditions, tiers, refused writes, and when to read facts again."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,15 +16,15 @@ from unit.builders import NOW, checks, context, facts, pool, with_status
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
-CREATING = false("StorageReady", Reason.CREATING, "the claim is being made")
+CREATING = false("StorageReady", Reason.CREATING, "kvtier creates the PVC")
 PROVISIONING = false("StorageReady", Reason.PROVISIONING, "tens of minutes")
 HELD = false("StorageReady", Reason.PREREQUISITES_NOT_MET, "nothing is created")
 LOST = false("StorageReady", Reason.VOLUME_LOST, "restore it")
 STARTING = false("ModelsReady", Reason.STARTING, "0/1")
-WAITING = false("ModelsReady", Reason.WAITING, "engines are not started")
+WAITING = false("ModelsReady", Reason.WAITING, "engines do not start")
 STUCK = false("ModelsReady", Reason.NOT_PROGRESSING, "exceeded quota")
-NO_NODE = false("NodePoolReady", Reason.NO_MATCHING_NODE, "no node has it")
-UNPLANNED = false("MaintenanceScheduled", Reason.NONE_SCHEDULED, "none is announced")
+NO_NODE = false("NodePoolReady", Reason.NO_MATCHING_NODE, "no node matches")
+UNPLANNED = false("MaintenanceScheduled", Reason.NONE_SCHEDULED, "none is scheduled")
 
 
 def _verdicts(statuses: dict[str, str], *changes: Condition, strict: bool = False) -> Verdicts:
@@ -43,17 +43,17 @@ ALL_MISSING = _verdicts({}, STARTING, NO_NODE, PROVISIONING)
 @table(
     "verdicts, reason, words",
     {
-        "nothing is missing": (FINE, "AllReady", "every tier and model is ready"),
-        "what serving does not depend on is not missed": (_verdicts({}, UNPLANNED), "AllReady", ""),
-        "a prerequisite comes before what it holds up": (UNFIT, "ZoneMatchedReason", "ZoneMatched: why"),
+        "nothing is missing": (FINE, "AllReady", "All tiers and models are ready."),
+        "conditions that serving does not depend on are ignored": (_verdicts({}, UNPLANNED), "AllReady", ""),
+        "a prerequisite comes before what it blocks": (UNFIT, "ZoneMatchedReason", "ZoneMatched: why"),
         "the first of several prerequisites is named": (TWO_FAULTS, "GKEVersionSupportedReason", ""),
-        "a prerequisite that fails later is named though all runs": (
+        "a prerequisite that fails later is named although engines run": (
             _verdicts({"CapacityValid": "False"}),
             "CapacityValidReason",
             "",
         ),
-        "what cannot be seen is not missed": (UNSEEN, "AllReady", ""),
-        "a strict pool misses it": (STRICT, "NetworkMatchedReason", ""),
+        "an unknown prerequisite is ignored": (UNSEEN, "AllReady", ""),
+        "except in a strict pool": (STRICT, "NetworkMatchedReason", ""),
         "storage comes before nodes and models": (
             ALL_MISSING,
             "Provisioning",
@@ -62,7 +62,7 @@ ALL_MISSING = _verdicts({}, STARTING, NO_NODE, PROVISIONING)
         "nodes come before models": (
             _verdicts({}, STARTING, NO_NODE),
             "NoMatchingNode",
-            "NodePoolReady: no node has it",
+            "NodePoolReady: no node matches",
         ),
     },
 )
@@ -71,23 +71,23 @@ def test_ready(verdicts: Verdicts, reason: str, words: str) -> None:
     assert_verdict(ready(verdicts, opportunistic=False), "Ready", status, reason, words)
 
 
-WITHOUT = "engines serve without the shared tier"
+WITHOUT = "Engines serve without the Lustre tier."
 
 
 @table(
     "verdicts, verdict, words",
     {
-        "without its shared tier, and says so": (
+        "without its Lustre tier": (
             _verdicts({}, PROVISIONING),
             ("True", "WithoutSharedTier"),
             WITHOUT,
         ),
-        "even if a prerequisite of that tier fails": (
+        "also if a prerequisite of the tier fails": (
             _verdicts({"LustreDriverEnabled": "False"}, HELD),
             ("True", "WithoutSharedTier"),
             WITHOUT,
         ),
-        "with its shared tier like any other": (FINE, ("True", "AllReady"), ""),
+        "with its Lustre tier like any other pool": (FINE, ("True", "AllReady"), ""),
         "not without its models": (
             _verdicts({}, PROVISIONING, STARTING),
             ("False", "Starting"),
@@ -100,7 +100,9 @@ def test_an_opportunistic_pool_is_ready(verdicts: Verdicts, verdict: tuple[str, 
 
 
 @pytest.mark.parametrize(("opportunistic", "reason"), [(True, "WithoutSharedTier"), (False, "AllReady")])
-def test_only_an_opportunistic_pool_leaves_a_tier_that_is_well(opportunistic: bool, reason: str) -> None:
+def test_only_an_opportunistic_pool_can_be_ready_without_a_usable_tier(
+    opportunistic: bool, reason: str
+) -> None:
     assert ready(FINE, opportunistic, tier_left=True).reason == reason
 
 
@@ -111,15 +113,15 @@ FAULT = _verdicts({"ZoneMatched": "False"})
     "verdicts, has_served, expected",
     {
         "nothing is missing": (FINE, False, "Ready"),
-        "the claim is being made": (_verdicts({}, CREATING, WAITING), False, "Provisioning"),
-        "the instance is being made": (_verdicts({}, PROVISIONING, WAITING), False, "Provisioning"),
+        "the PVC is being created": (_verdicts({}, CREATING, WAITING), False, "Provisioning"),
+        "the instance is being created": (_verdicts({}, PROVISIONING, WAITING), False, "Provisioning"),
         "engines are starting": (_verdicts({}, STARTING), False, "Starting"),
         "engines are starting again": (_verdicts({}, STARTING), True, "Starting"),
-        "a prerequisite does not hold": (UNFIT, False, "Blocked"),
-        "a prerequisite of a pool that served does not hold": (FAULT, True, "Degraded"),
-        "a prerequisite of a strict pool cannot be seen": (STRICT, False, "Blocked"),
-        "something is wrong that waiting does not mend": (_verdicts({}, LOST), False, "Blocked"),
-        "no node is there": (_verdicts({}, NO_NODE, WAITING), False, "Blocked"),
+        "a prerequisite fails": (UNFIT, False, "Blocked"),
+        "a prerequisite of a pool that served fails": (FAULT, True, "Degraded"),
+        "a prerequisite of a strict pool is unknown": (STRICT, False, "Blocked"),
+        "a failure needs an action": (_verdicts({}, LOST), False, "Blocked"),
+        "no node exists": (_verdicts({}, NO_NODE, WAITING), False, "Blocked"),
         "engines do not start": (_verdicts({}, STUCK), False, "Blocked"),
         "engines of a pool that served do not start": (_verdicts({}, STUCK), True, "Degraded"),
     },
@@ -128,7 +130,7 @@ def test_phase(verdicts: Verdicts, has_served: bool, expected: str) -> None:
     assert phase(verdicts, ready(verdicts, opportunistic=False), has_served) == expected
 
 
-def test_a_pool_without_storage_needs_none() -> None:
+def test_a_pool_without_storage_does_not_wait_for_storage() -> None:
     storageless = Verdicts(checks(), {"ModelsReady": true("ModelsReady", Reason.ALL_READY)})
     assert ready(storageless, opportunistic=True).reason == "AllReady"
     starting = Verdicts(checks(), {"ModelsReady": STARTING})
@@ -139,7 +141,7 @@ def test_a_pool_without_storage_needs_none() -> None:
 
 
 def _status(of: KVCachePool, **statuses: str) -> PoolStatus:
-    """That of a pool for which nothing was planned."""
+    """The status of a pool with an empty plan."""
     return pool_status(context(of), checks(**statuses), Part(), tier_left=False)
 
 
@@ -151,13 +153,13 @@ READY = {"conditions": [{"type": "Ready", "status": "True", "reason": "AllReady"
 @table(
     "before, expected",
     {
-        "blocks a pool that is new": ({}, "Blocked"),
-        "blocks one whose engines were never ready": (NEVER_READY, "Blocked"),
-        "degrades one with engines that were ready": (ONCE_READY, "Degraded"),
-        "degrades one that was ready": (READY, "Degraded"),
+        "blocks a new pool": ({}, "Blocked"),
+        "blocks a pool whose engines were never ready": (NEVER_READY, "Blocked"),
+        "degrades a pool whose engines were ready": (ONCE_READY, "Degraded"),
+        "degrades a pool that was ready": (READY, "Degraded"),
     },
 )
-def test_a_prerequisite_that_does_not_hold(before: dict[str, Any], expected: str) -> None:
+def test_a_failed_prerequisite(before: dict[str, Any], expected: str) -> None:
     assert _status(pool(status=before), LustreDriverEnabled="False").phase == expected
 
 
@@ -173,12 +175,12 @@ BUCKET, SSD = {"objectStorage": {"bucket": "blocks"}}, {"localSSD": {"capacity":
         "both": ({"lustre": None, **SSD, **BUCKET}, True, True),
     },
 )
-def test_that_nothing_is_evicted_is_said_of(tiers: dict[str, Any], files: bool, bucket: bool) -> None:
+def test_missing_eviction_is_reported_for(tiers: dict[str, Any], files: bool, bucket: bool) -> None:
     eviction = find(_status(pool(tiers=tiers)).conditions, "EvictionHealthy")
     assert eviction is not None
     assert_verdict(eviction, "EvictionHealthy", "Unknown", "NotManaged", "kvtier does not evict yet: old ")
-    assert ("files on Local SSD and Lustre" in eviction.message) is files
-    assert ("by a lifecycle rule of the bucket" in eviction.message) is bucket
+    assert ("Remove old cache files on Local SSD and Lustre by other means." in eviction.message) is files
+    assert ("Delete old objects by a lifecycle rule of the bucket." in eviction.message) is bucket
 
 
 # Refused writes.
@@ -216,13 +218,13 @@ def test_a_refused_write_turns_its_concern_and_ready_false(kind: str) -> None:
     found = _by_type(with_failures(_before("Starting"), [_failure(kind)], PoolStatus(), NOW))
     assert {name for name, condition in found.items() if condition.status == "False"} == {concern, "Ready"}
     assert found[concern].reason == found["Ready"].reason == "Forbidden"
-    assert found[concern].message == f"{kind} x: exceeded quota"
-    assert found["Ready"].message == f"{concern}: {kind} x: exceeded quota"
+    assert found[concern].message == f"kvtier could not write {kind} x: exceeded quota."
+    assert found["Ready"].message == f"{concern}: {found[concern].message}"
     assert found[concern].observed_generation == 3
     assert found[concern].last_transition_time == NOW
 
 
-def test_the_first_refusal_of_a_concern_speaks_for_it() -> None:
+def test_a_condition_reports_the_first_refused_write_of_its_concern() -> None:
     failures = [_failure("Deployment", "one"), _failure("Service", "two"), _failure("ComputeClass", "three")]
     found = _by_type(with_failures(_before("Starting"), failures, PoolStatus(), NOW))
     assert "one" in found["ModelsReady"].message
@@ -234,27 +236,27 @@ def test_the_first_refusal_of_a_concern_speaks_for_it() -> None:
     "before, after",
     {
         "a pool that was ready is degraded": ("Ready", "Degraded"),
-        "a degraded one stays so": ("Degraded", "Degraded"),
+        "a degraded pool stays degraded": ("Degraded", "Degraded"),
         "a pool that starts is blocked": ("Starting", "Blocked"),
-        "one that provisions is blocked": ("Provisioning", "Blocked"),
+        "a pool that provisions is blocked": ("Provisioning", "Blocked"),
     },
 )
 def test_the_phase_after_a_refusal(before: str, after: str) -> None:
     assert with_failures(_before(before), [_failure("Service")], PoolStatus(), NOW).phase == after
 
 
-def test_without_refusals_the_status_is_what_it_was() -> None:
+def test_without_refused_writes_the_status_does_not_change() -> None:
     status = _before("Ready")
     assert with_failures(status, [], PoolStatus(), NOW) is status
 
 
-def test_a_refusal_that_goes_on_keeps_its_transition_time() -> None:
+def test_a_repeated_refusal_keeps_its_transition_time() -> None:
     first = with_failures(_before("Starting"), [_failure("Service")], PoolStatus(), "2026-11-29T10:00:00Z")
     again = with_failures(_before("Starting"), [_failure("Service")], first, NOW)
     assert _by_type(again)["ModelsReady"].last_transition_time == "2026-11-29T10:00:00Z"
 
 
-# When facts that no watch reports are read again.
+# When facts without a watch are read again.
 
 NAMED = {"cluster": {"project": "p1", "location": "us-central1", "name": "c1"}}
 INSTANCE = Instance("n", "ACTIVE", 18000 << 30, 1000, "kv", "n")
@@ -263,15 +265,15 @@ INSTANCE = Instance("n", "ACTIVE", 18000 << 30, 1000, "kv", "n")
 @table(
     "changes, statuses, seconds",
     {
-        "a pool that asks nobody waits for events": ({}, {}, None),
-        "a missing Secret is looked for soon": ({}, {"CredentialsPresent": "False"}, 10.0),
+        "a pool without such facts waits for events": ({}, {}, None),
+        "a missing Secret is read again soon": ({}, {"CredentialsPresent": "False"}, 10.0),
         "a missing Secret comes before the GKE API": (NAMED, {"CredentialsPresent": "False"}, 10.0),
-        "a missing ConfigMap is looked for soon": ({}, {"ModelConfigValid": "False"}, 10.0),
-        "one that cannot be read is not waited for": ({}, {"ModelConfigValid": "Unknown"}, None),
-        "the GKE API is asked every few minutes": (NAMED, {}, 300.0),
-        "it is asked sooner while it has no answer": (NAMED, {"NetworkMatched": "Unknown"}, 60.0),
-        "it is asked sooner while the answer is no": (NAMED, {"NetworkMatched": "False"}, 60.0),
-        "a Secret that cannot be read is not waited for": ({}, {"CredentialsPresent": "Unknown"}, None),
+        "a missing ConfigMap is read again soon": ({}, {"ModelConfigValid": "False"}, 10.0),
+        "a ConfigMap that kvtier cannot read is not read again": ({}, {"ModelConfigValid": "Unknown"}, None),
+        "the GKE API is read every few minutes": (NAMED, {}, 300.0),
+        "sooner while a condition is Unknown": (NAMED, {"NetworkMatched": "Unknown"}, 60.0),
+        "sooner while a condition is False": (NAMED, {"NetworkMatched": "False"}, 60.0),
+        "a Secret that kvtier cannot read is not read again": ({}, {"CredentialsPresent": "Unknown"}, None),
     },
 )
 def test_refresh(changes: dict[str, Any], statuses: dict[str, str], seconds: float | None) -> None:
@@ -281,26 +283,24 @@ def test_refresh(changes: dict[str, Any], statuses: dict[str, str], seconds: flo
 @table(
     "lustre, running, seconds",
     {
-        "an instance that is well is looked at every few minutes": (LustreFacts(INSTANCE), False, 300.0),
-        "one that moves is looked at sooner": (
+        "an ACTIVE instance is read every few minutes": (LustreFacts(INSTANCE), False, 300.0),
+        "an instance in another state is read sooner": (
             LustreFacts(replace(INSTANCE, state="UPGRADING")),
             False,
             60.0,
         ),
-        "one that is not there yet is looked for": (LustreFacts(), False, 60.0),
-        "an operation is followed": (LustreFacts(INSTANCE), True, 15.0),
-        "an API that does not answer is asked again": (LustreFacts(None, "no answer"), False, 300.0),
-        "an instance that nobody knows is not looked for": (None, True, None),
+        "an instance that does not exist yet is read soon": (LustreFacts(), False, 60.0),
+        "a running operation is read often": (LustreFacts(INSTANCE), True, 15.0),
+        "an API that does not respond is read again": (LustreFacts(None, "no answer"), False, 300.0),
+        "an unknown instance is not read": (None, True, None),
     },
 )
-def test_the_lustre_api_is_asked_about(
-    lustre: LustreFacts | None, running: bool, seconds: float | None
-) -> None:
+def test_the_lustre_api_is_read(lustre: LustreFacts | None, running: bool, seconds: float | None) -> None:
     operation = OperationStatus(kind="Export", subject="x", state="Running", request_id="r", start_time=NOW)
     of = with_status(pool(), PoolStatus(operations=[operation] if running else []))
     assert refresh_after(context(of, facts=replace(facts(), lustre=lustre)), checks()) == seconds
 
 
-def test_a_pool_without_lustre_looks_for_no_instance() -> None:
+def test_a_pool_without_lustre_reads_no_instance() -> None:
     seen = replace(facts(), lustre=LustreFacts(INSTANCE))
     assert refresh_after(context(pool(tiers={"lustre": None}), facts=seen), checks()) is None

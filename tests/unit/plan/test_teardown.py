@@ -1,4 +1,4 @@
-"""Deletion of a pool: in which order things go, what stays, and for how long it is tried."""
+"""Deletion of a pool: the order of the steps, what is kept, and when kvtier gives up."""
 
 from dataclasses import replace
 from typing import Any
@@ -46,7 +46,7 @@ def _deletes(planned: Plan) -> list[str]:
 
 
 def _waits(planned: Plan) -> str:
-    """What is waited for, empty once the pool is let go."""
+    """The message of Ready, empty once the finalizer is removed."""
     ready = find(planned.status.conditions, "Ready") if planned.status else None
     return ready.message if ready else ""
 
@@ -54,18 +54,26 @@ def _waits(planned: Plan) -> str:
 @table(
     "of, children, kinds",
     {
-        "case 1: engines go first": (DELETE, EVERYTHING, ["Deployment", "Service"]),
-        "case 1: and Jobs, whose Pods keep the claim": (DELETE, [BOUND, job(ALIVE), CLASS], ["Job"]),
-        "case 1: what is going is not deleted again, and holds up the rest": (
+        "case 1: engines are deleted first": (DELETE, EVERYTHING, ["Deployment", "Service"]),
+        "case 1: and Jobs, whose Pods protect the PVC": (DELETE, [BOUND, job(ALIVE), CLASS], ["Job"]),
+        "case 1: an object that is being deleted is not deleted again, and blocks the rest": (
             DELETE,
             [live(deployment(ALIVE), **GOING), BOUND, CLASS],
             [],
         ),
-        "case 3: then the claim, under Delete": (DELETE, [BOUND, CLASS, NODES], [CLAIM]),
-        "case 3: a claim that is going holds up the class": (DELETE, [live(BOUND, **GOING), CLASS], []),
-        "case 4: a claim that never got a volume goes under Retain too": (RETAIN, [UNBOUND, CLASS], [CLAIM]),
-        "case 5: then what is cluster-wide": (DELETE, [CLASS, NODES], ["ComputeClass", "StorageClass"]),
-        "case 5: the data stays under Retain": (
+        "case 3: then the PVC, with Delete": (DELETE, [BOUND, CLASS, NODES], [CLAIM]),
+        "case 3: a PVC that is being deleted blocks the StorageClass": (
+            DELETE,
+            [live(BOUND, **GOING), CLASS],
+            [],
+        ),
+        "case 4: a PVC without a PersistentVolume is deleted with Retain too": (
+            RETAIN,
+            [UNBOUND, CLASS],
+            [CLAIM],
+        ),
+        "case 5: then cluster-wide objects": (DELETE, [CLASS, NODES], ["ComputeClass", "StorageClass"]),
+        "case 5: the data is kept with Retain": (
             RETAIN,
             [BOUND, CLASS, NODES],
             ["ComputeClass", "StorageClass"],
@@ -84,21 +92,21 @@ def test_step(of: KVCachePool, children: list[Object], kinds: list[str]) -> None
     "of, children, now",
     {
         "when nothing is left": (DELETE, [], NOW),
-        "when only its data is left, under Retain": (RETAIN, [BOUND], NOW),
-        "in silence, however late": (RETAIN, [BOUND], "2026-11-30T12:00:00Z"),
+        "when only its data is left, with Retain": (RETAIN, [BOUND], NOW),
+        "without an Event, also after a long time": (RETAIN, [BOUND], "2026-11-30T12:00:00Z"),
     },
 )
-def test_case_6_a_pool_is_let_go(of: KVCachePool, children: list[Object], now: str) -> None:
+def test_case_6_the_finalizer_is_removed(of: KVCachePool, children: list[Object], now: str) -> None:
     assert _plan(of, *children, now=now) == Plan(finalizer=False)
 
 
-def test_what_is_deleted_is_named_by_its_uid() -> None:
+def test_objects_are_deleted_by_uid() -> None:
     assert _plan(DELETE, BOUND).deletes == (
         Ref(CLAIM, BOUND["metadata"]["name"], "PersistentVolumeClaim-uid"),
     )
 
 
-def test_the_status_says_what_is_waited_for() -> None:
+def test_the_status_names_what_the_deletion_waits_for() -> None:
     status = _plan(RETAIN, CLASS, NODES).status
     assert status is not None
     ready, deleting = status.conditions
@@ -112,8 +120,8 @@ def test_the_status_says_what_is_waited_for() -> None:
 @table(
     "policy, phases",
     {
-        "data that stays is retained": ("Retain", ["Configured", "Retained"]),
-        "data that goes is not": ("Delete", ["Configured", "Bound"]),
+        "kept data is Retained": ("Retain", ["Configured", "Retained"]),
+        "data that is deleted is not": ("Delete", ["Configured", "Bound"]),
     },
 )
 def test_tiers(policy: str, phases: list[str]) -> None:
@@ -126,7 +134,7 @@ def test_tiers(policy: str, phases: list[str]) -> None:
     assert [tier.phase for tier in status.tiers] == phases
 
 
-# For how long it is tried.
+# When kvtier gives up.
 
 NEVER = observed(NODES)
 CREATING = replace(NEVER, facts=replace(facts(), lustre=instance(state="CREATING")))
@@ -148,18 +156,20 @@ CREATED, DELETED = _operation("Create", "12:50", "Succeeded"), _operation("Delet
 @table(
     "operations, seen, now, given_up",
     {
-        "half an hour is waited": ([], NEVER, "12:30:00", False),
-        "and no more": ([], NEVER, "12:30:01", True),
-        "from the last progress of an export": ([EXPORT], NEVER, "14:30:00", False),
-        "from when an instance came to be": ([CREATED], NEVER, "13:20:00", False),
-        "a deletion that is tried again is no progress": ([DELETED], NEVER, "12:31:00", True),
-        "an instance that is being made is": ([], CREATING, "14:29:00", False),
-        "but not for ever": ([], CREATING, "14:30:01", True),
-        "so is what the driver says of it": ([], SAYS, "13:29:00", False),
-        "as long as it says something": ([], SAYS, "13:31:00", True),
+        "after 30 minutes: not yet": ([], NEVER, "12:30:00", False),
+        "later: yes": ([], NEVER, "12:30:01", True),
+        "30 minutes after the last progress of an export: not yet": ([EXPORT], NEVER, "14:30:00", False),
+        "30 minutes after the creation of the instance: not yet": ([CREATED], NEVER, "13:20:00", False),
+        "retries of a deletion are no progress": ([DELETED], NEVER, "12:31:00", True),
+        "an instance that is being created is progress": ([], CREATING, "14:29:00", False),
+        "but not without limit": ([], CREATING, "14:30:01", True),
+        "an Event of the driver is progress": ([], SAYS, "13:29:00", False),
+        "until 30 minutes after it": ([], SAYS, "13:31:00", True),
     },
 )
-def test_case_7_patience(operations: list[OperationStatus], seen: Observed, now: str, given_up: bool) -> None:
+def test_case_7_the_finalizer_is_removed_without_progress(
+    operations: list[OperationStatus], seen: Observed, now: str, given_up: bool
+) -> None:
     began = {"type": "Deleting", "status": "True", "reason": "TeardownStarted", "lastTransitionTime": NOW}
     of = deleted(status={"conditions": [began]}, **api())
     of = with_status(of, of.status.model_copy(update={"operations": operations}))
@@ -174,27 +184,31 @@ def test_case_7_time_in_which_no_operator_ran_does_not_count() -> None:
 @table(
     "of, child, left",
     {
-        "what goes": (DELETE, live(BOUND, **GOING), f"PersistentVolumeClaim {BOUND['metadata']['name']}"),
-        "not what stays": (RETAIN, NODES, f"ComputeClass {NODES['metadata']['name']}"),
+        "data, with Delete": (
+            DELETE,
+            live(BOUND, **GOING),
+            f"PersistentVolumeClaim {BOUND['metadata']['name']}",
+        ),
+        "not data, with Retain": (RETAIN, NODES, f"ComputeClass {NODES['metadata']['name']}"),
     },
 )
-def test_case_7_what_did_not_go_is_named(of: KVCachePool, child: Object, left: str) -> None:
+def test_case_7_objects_that_are_left_are_named(of: KVCachePool, child: Object, left: str) -> None:
     begun = with_status(of, _plan(of, CLASS).status)
     assert _plan(begun, child, now=HALF_AN_HOUR).events == ()
     given_up = _plan(begun, child, now=A_SECOND_LATER)
     assert (given_up.finalizer, given_up.deletes) == (False, ())
     (event,) = given_up.events
     assert (event.type, event.reason) == ("Warning", "TeardownGaveUp")
-    assert f"although {left} did not go: delete by hand" in event.message
+    assert event.message == f"Finalizer removed after 30 minutes without progress. Delete {left} manually."
 
 
-# What becomes of an instance, its volume and its claim, at every step that they may have come to.
+# Instance, PersistentVolume and PVC, when the pool is deleted at different steps of their creation.
 
 KEEP, GO = pool(**api()), pool(**api(), deletionPolicy="Delete")
 
 
 def _leave(simulation: Simulation, looks: int = 9) -> Plan:
-    """Until nothing happens any more, or the pool is let go."""
+    """Delete the pool, and reconcile until the finalizer is removed, or `looks` times."""
     simulation.delete()
     for _ in range(looks):
         planned = simulation.at()
@@ -248,19 +262,19 @@ def _growing(simulation: Simulation) -> None:
 
 
 STEPS = {
-    "before anything was made": lambda simulation: None,
+    "before anything was created": lambda simulation: None,
     "after a creation failed": _failed,
-    "while the instance is being made": _creating,
-    "with an instance without a volume": _active,
-    "with a volume without a claim": _without_claim,
-    "with a claim that is not bound": _unbound,
-    "with a claim that is bound": _bound,
-    "while it grows": _growing,
+    "while the instance is being created": _creating,
+    "with an instance without a PersistentVolume": _active,
+    "with a PersistentVolume without a PVC": _without_claim,
+    "with a PVC that is not bound": _unbound,
+    "with a bound PVC": _bound,
+    "during a resize": _growing,
 }
 
 
 @table("step", STEPS)
-def test_nothing_is_left_under_delete(step: Any) -> None:
+def test_with_delete_nothing_is_left(step: Any) -> None:
     simulation = Simulation(GO)
     step(simulation)
     planned = _leave(simulation)
@@ -276,7 +290,7 @@ def test_nothing_is_left_under_delete(step: Any) -> None:
 
 
 @table("step", STEPS)
-def test_everything_is_left_under_retain(step: Any) -> None:
+def test_with_retain_everything_is_left(step: Any) -> None:
     simulation = Simulation(KEEP)
     step(simulation)
     before = simulation.storage(), simulation.verbs()
@@ -287,9 +301,9 @@ def test_everything_is_left_under_retain(step: Any) -> None:
 @table(
     "step, reasons",
     {
-        "with a volume its data is found again": (_bound, []),
-        "without one there is an Event": (_active, ["InstanceKept"]),
-        "where none was made there is nothing to say": (_failed, []),
+        "with a PersistentVolume has no Event": (_bound, []),
+        "without a PersistentVolume has an Event": (_active, ["InstanceKept"]),
+        "that was never created has no Event": (_failed, []),
     },
 )
 def test_an_instance_that_is_retained(step: Any, reasons: list[str]) -> None:
@@ -301,11 +315,11 @@ def test_an_instance_that_is_retained(step: Any, reasons: list[str]) -> None:
 @table(
     "answer, now, waits",
     {
-        "that is under way is waited for": (Operation(), "12:05:00", True),
-        "whose request was lost may yet be carried out": (None, "12:00:59", True),
-        "whose request was lost is not waited for long": (None, "12:01:01", False),
-        "without an answer may yet be carried out": (_refused("DeadlineExceeded"), "12:01:30", True),
-        "without an answer is not waited for long": (_refused("DeadlineExceeded"), "12:02:01", False),
+        "in progress is waited for": (Operation(), "12:05:00", True),
+        "whose request was lost is waited for": (None, "12:00:59", True),
+        "whose request was lost is waited for only a minute": (None, "12:01:01", False),
+        "without a response is waited for": (_refused("DeadlineExceeded"), "12:01:30", True),
+        "without a response is waited for only a minute": (_refused("DeadlineExceeded"), "12:02:01", False),
         "that was refused is not waited for": (_refused("ResourceExhausted"), "12:01:30", False),
     },
 )
@@ -318,17 +332,17 @@ def test_a_creation(answer: Operation | None, now: str, waits: bool) -> None:
         simulation.at("2026-11-29T12:01:00Z")
     _leave(simulation, looks=1)
     planned = simulation.at(f"2026-11-29T{now}Z")
-    assert ("the creation of instance" in _waits(planned)) is waits
+    assert ("kvtier waits for the creation of instance" in _waits(planned)) is waits
 
 
-def test_a_creation_that_the_status_does_not_name_yet_is_waited_for() -> None:
+def test_a_creation_that_is_not_in_the_status_yet_is_waited_for() -> None:
     simulation = Simulation(GO)
     simulation.answers["some-request"] = Operation()
     assert _leave(simulation).finalizer
 
 
-def test_what_the_status_says_of_the_instance_outlives_the_spec() -> None:
-    """The API server may have come to refuse a spec, whose pool is deleted all the same."""
+def test_the_instance_in_the_status_is_deleted_after_the_tier_left_the_spec() -> None:
+    """The API server may refuse the spec of a pool now; the pool is deleted nevertheless."""
     simulation = in_use(GO)
     simulation.pool = simulation.pool.model_copy(
         update={"spec": pool(tiers={"lustre": None}, deletionPolicy="Delete").spec}
@@ -337,29 +351,33 @@ def test_what_the_status_says_of_the_instance_outlives_the_spec() -> None:
     assert simulation.verbs() == ["delete"]
 
 
-@table("changes", {"described by the Lustre API": existing(), "given by hand": by_hand()})
-def test_an_existing_instance_stays_and_only_the_objects_go(changes: dict[str, Any]) -> None:
+@table("changes", {"read from the Lustre API": existing(), "with all fields in the spec": by_hand()})
+def test_an_existing_instance_is_kept_and_only_the_objects_are_deleted(changes: dict[str, Any]) -> None:
     simulation = in_use(pool(**changes, deletionPolicy="Delete"), instance().instance)
     _leave(simulation, looks=1)
     first, second = simulation.at(), simulation.at()
-    assert first.applies == (), "its volume never gets another reclaim policy"
+    assert first.applies == (), "its PersistentVolume keeps its reclaim policy"
     assert (_deletes(first), _deletes(second)) == ([CLAIM], [VOLUME])
     assert _deletes(simulation.at()) == ["ComputeClass"]
     assert simulation.at() == Plan(finalizer=False)
     assert simulation.calls == []
 
 
-def test_an_instance_that_is_another_s_by_its_labels_stays_and_there_is_an_event() -> None:
+def test_an_instance_with_the_labels_of_another_pool_is_kept_with_an_event() -> None:
     simulation = in_use(GO)
     simulation.instance = made(GO, labels={"kvtier-pool": "other"})
     planned = _leave(simulation)
     assert (planned.finalizer, simulation.calls, simulation.kinds()) == (False, [], [])
     (event,) = planned.events
     assert (event.type, event.reason) == ("Warning", "DataKept")
-    assert "not this pool's by its labels" in event.message
+    *_, name = made(GO).name.split("/")
+    assert event.message == (
+        f"The labels of instance {made(GO).name} are not those of this pool, so kvtier keeps it. If nothing else uses "
+        f"it, delete it: gcloud lustre instances delete {name} --project=my-project --location=us-central1-a"
+    )
 
 
-def test_a_deletion_that_is_refused_is_reported_and_tried_again() -> None:
+def test_a_refused_deletion_is_reported_and_retried() -> None:
     simulation = in_use(GO)
     _leave(simulation, looks=3)
     simulation.answer(done=True, code="PermissionDenied", message="no")
@@ -368,7 +386,7 @@ def test_a_deletion_that_is_refused_is_reported_and_tried_again() -> None:
     assert simulation.verbs() == ["delete", "delete"]
 
 
-def test_an_instance_that_cannot_be_asked_about_is_named_when_the_pool_is_let_go() -> None:
+def test_an_unknown_instance_is_named_when_the_finalizer_is_removed() -> None:
     simulation = in_use(GO)
     simulation.error = UNSEEN.error
     assert "give kvtier credentials" in _waits(_leave(simulation))
@@ -380,12 +398,12 @@ def test_an_instance_that_cannot_be_asked_about_is_named_when_the_pool_is_let_go
         assert left in event.message
 
 
-# The last export.
+# The export before deletion.
 
 
 @pytest.fixture
 def exporting() -> Simulation:
-    """Engines are gone, and the export is asked for."""
+    """A deleted pool whose engines were deleted, and whose export was requested."""
     simulation = in_use(GO)
     simulation.edit(tiers={"cloudStorage": {"uri": "gs://bucket/cache/", "importOnCreate": False}})
     simulation.at()
@@ -393,18 +411,18 @@ def exporting() -> Simulation:
     return simulation
 
 
-def test_case_2_data_is_exported_before_anything_of_it_goes(exporting: Simulation) -> None:
+def test_case_2_data_is_exported_before_it_is_deleted(exporting: Simulation) -> None:
     assert exporting.verbs() == ["export"]
     exporting.answer()
     planned = exporting.at()
     assert (planned.finalizer, planned.applies, planned.deletes) == (True, (), ())
-    assert "the export to gs://bucket/cache/" in _waits(planned)
+    assert "The export to gs://bucket/cache/ (deletion) started." in _waits(planned)
     exporting.answer(done=True)
     exporting.at()
     assert exporting.storage() == [VOLUME]
     _leave(exporting)
     assert exporting.verbs() == ["export", "delete"]
-    assert exporting.operation("Export").state == "Succeeded", "remembered until all has gone"
+    assert exporting.operation("Export").state == "Succeeded", "kept until everything is deleted"
 
 
 def test_case_2_all_data_is_kept_when_the_export_fails(exporting: Simulation) -> None:
@@ -413,7 +431,7 @@ def test_case_2_all_data_is_kept_when_the_export_fails(exporting: Simulation) ->
         exporting.answer(done=True, code="InvalidArgument", message="no such bucket")
         planned = exporting.at(f"2026-11-29T12:{minute}:30Z")
     assert exporting.verbs() == ["export"] * 3
-    assert _deletes(planned) == ["ComputeClass"], "what is cluster-wide goes all the same"
+    assert _deletes(planned) == ["ComputeClass"], "cluster-wide objects are deleted nevertheless"
     planned = exporting.at("2026-11-29T12:22:00Z")
     assert (planned.finalizer, planned.applies, planned.deletes) == (False, (), ())
     (event,) = planned.events

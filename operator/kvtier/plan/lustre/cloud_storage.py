@@ -1,6 +1,6 @@
-"""Copies between the shared tier and Cloud Storage: one import into each instance, and exports by schedule.
+"""Copies between the Lustre tier and Cloud Storage: one import into each instance, and scheduled exports.
 
-There are never two at once. Engines wait for the import, but not for ever.
+Two copies never run at once. Engines wait for the import for a limited time.
 """
 
 import math
@@ -22,6 +22,7 @@ from kvtier.api.conditions import (
     unknown,
 )
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed, parse
 from kvtier.api.v1alpha1 import OperationStatus, TierStatus
 from kvtier.context import Context, LustreView
@@ -34,19 +35,19 @@ from kvtier.plan.model import Part, soonest, together
 
 @dataclass(frozen=True)
 class CloudStorage:
-    """The copies to ask for, and CloudStorageSynced. `importing`: engines wait for the import."""
+    """The copies to request, and CloudStorageSynced. `importing`: engines wait for the import."""
 
     part: Part = field(default_factory=Part)
     importing: bool = False
 
 
 def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
-    """The copy that is under way or due; `usable`: engines can write to the shared tier now.
+    """The copy that is in progress or due. `usable`: engines can write to the Lustre tier now.
 
-    Case 1: no Cloud Storage -> what was copied is remembered.
-    Case 2: the instance cannot be seen -> nothing is asked for; engines do not wait for that for ever.
-    Case 3: the import is not settled -> it goes first, and engines wait for it.
-    Case 4: a time of the schedule has come -> one export, however many times were missed.
+    Case 1: no Cloud Storage in the spec -> request nothing; keep the finished copies in the status.
+    Case 2: the instance is unknown -> request nothing; engines wait for a limited time.
+    Case 3: the import is not finished -> run it before exports; engines wait for it.
+    Case 4: a scheduled time has passed -> run one export, even if several times were missed.
     """
     pool, lustre, now = context.pool, context.lustre, context.now
     tier, operations = pool.spec.tiers.cloud_storage, lustre.operations
@@ -56,7 +57,7 @@ def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
     before = find(pool.status.conditions, CLOUD_STORAGE_SYNCED)
     reached = usable or bool(lustre.bound_claim and copies.was_reached(pool.status.tiers))
     if lustre.instance is None:
-        return _unseen(lustre, tier.import_on_create, reached, before)
+        return _unknown_instance(lustre, tier.import_on_create, reached, before)
     paths = copies.paths_of(pool, tier.uri, lustre.instance.name)
     subject = copies.import_subject(lustre.instance) if tier.import_on_create else None
     last, since = operations.recorded.get("Export"), _usable_since(pool.status.conditions) or now
@@ -73,25 +74,26 @@ def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
 
 
 def _usable_since(last: Sequence[Condition]) -> str | None:
-    """When the shared tier became usable, as the last conditions say; None where they do not."""
+    """When the Lustre tier became usable, from the last conditions; None if they do not include it."""
     since = {one.type: one.last_transition_time for one in last if one.status == "True"}
     return since.get(TIER_WRITABLE) or since.get(STORAGE_READY)
 
 
 def _hold(usable: bool, recorded: Mapping[str, OperationStatus], state: str) -> str:
-    """Why no copy may begin now, empty if one may."""
+    """Why no copy may start now, as a clause; empty if one may."""
     if not usable:
-        return "the shared tier cannot be written to now"
+        return "engines cannot write to the Lustre tier yet"
     if any(copies.runs(recorded.get(kind)) for kind in ("Create", "Update", "Delete")):
-        return "the instance is being changed"
+        return "another operation on the instance is in progress"
     return "" if state == "ACTIVE" else f"the instance is {state}"
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """`due` is the time for which an export is to be made or was made last, `next` the first one after now.
+    """A cron expression at the present time. All fields are empty without a schedule.
 
-    `problem` is what is wrong with the expression. All are empty where there is no schedule.
+    `due`: the latest scheduled time, for which an export is due or was made. `next`: the first time after now.
+    `problem`: why the expression is invalid.
     """
 
     expression: str = ""
@@ -102,10 +104,10 @@ class Schedule:
 
 @dataclass(frozen=True)
 class _Copies:
-    """The last copies, those that begin now included, and what is still to be done.
+    """The last copies, including those that start now, and what is still to do.
 
-    `hold` says why none may begin, empty if one may. The import is wanted for `subject`, None where none is; `pending`:
-    it is neither done nor given up, `stuck`: it runs without progress.
+    `hold`: why no copy may start, empty if one may. `subject`: the instance that needs an import, None if none is
+    wanted. `pending`: that import has neither succeeded nor failed finally. `stuck`: it runs without progress.
     """
 
     imports: Followed
@@ -123,7 +125,7 @@ class _Copies:
 
     @property
     def export_due(self) -> bool:
-        """Whether a time of the schedule has come for which no export was asked for."""
+        """Whether a scheduled time has passed for which no export was requested."""
         last = self.exports.status
         return bool(self.schedule.due) and not (last and last.subject == self.schedule.due)
 
@@ -131,7 +133,7 @@ class _Copies:
 def _copies(
     operations: Operations, paths: Paths, subject: str | None, schedule: Schedule, hold: str
 ) -> _Copies:
-    """An import goes before exports, but waits for one that runs."""
+    """The copies to follow or start. An import runs before exports, but waits for a running export."""
     imported, exported = operations.recorded.get("Import"), operations.recorded.get("Export")
     free = not hold and not copies.runs(exported)
     imports = copies.follow_copy(operations, "Import", subject, paths, free and _pending(imported, subject))
@@ -143,7 +145,7 @@ def _copies(
 
 
 def _pending(copy: OperationStatus | None, subject: str | None) -> bool:
-    """Whether an import is wanted, and neither done nor given up."""
+    """Whether an import is wanted, and has neither succeeded nor failed finally."""
     return subject is not None and not (copy and copy.subject == subject and copies.settled(copy))
 
 
@@ -164,24 +166,25 @@ def _tier(condition: Condition, reached: bool, importing: bool) -> TierStatus:
     return TierStatus(name="cloudStorage", phase=phase if reached else copies.WAITING)
 
 
-# What is said: what is in progress, else what is wrong, else what was done last.
+# CloudStorageSynced: a copy in progress first, then a failure, then the last copy.
 
 
 def _condition(both: _Copies, paths: Paths, before: Condition | None) -> Condition:
-    """`before` is the last condition, which stands while a copy that failed is tried again."""
+    """CloudStorageSynced. `before`: the last condition, which stays while a failed copy is retried."""
     return _of_import(both, paths, before) or _of_export(both, paths, before) or _of_the_past(both, paths)
 
 
 def _of_import(both: _Copies, paths: Paths, before: Condition | None) -> Condition | None:
     copy = both.imports.status
     if copy and copies.runs(copy):
-        stuck = "; it has not got on for half an hour, and engines do not wait for it any more"
+        stuck = "It made no progress for 30 minutes, so engines no longer wait for it"
         return copies.running(paths, copy, stuck if both.stuck else "", before)
     if not both.pending:
         return None
     if copy and copy.subject == both.subject:
-        return copies.failed(paths, copy, "it is tried again, and engines wait for it")
-    return copies.waiting(f"the import from {paths.uri} waits: {both.hold or 'an export is under way'}")
+        return copies.failed(paths, copy, "kvtier retries, and engines wait for the import")
+    hold = both.hold or "an export is in progress"
+    return copies.waiting(f"The import from {paths.uri} is waiting because {hold}.")
 
 
 def _of_export(both: _Copies, paths: Paths, before: Condition | None) -> Condition | None:
@@ -189,16 +192,15 @@ def _of_export(both: _Copies, paths: Paths, before: Condition | None) -> Conditi
     if copy and copies.runs(copy):
         return copies.running(paths, copy, "", before)
     if schedule.problem:
-        text = f"exportSchedule {schedule.expression!r} is no cron expression: {schedule.problem}"
-        return false(
-            CLOUD_STORAGE_SYNCED,
-            Reason.INVALID_SCHEDULE,
-            f"{text}; nothing is exported by schedule until it is corrected, to such as 0 3 * * *",
+        text = sentences(
+            f"exportSchedule {schedule.expression!r} is not a valid cron expression: {schedule.problem}",
+            'kvtier makes no scheduled exports until you correct it, for example to "0 3 * * *"',
         )
+        return false(CLOUD_STORAGE_SYNCED, Reason.INVALID_SCHEDULE, text)
     if both.export_due and both.hold:
-        return copies.waiting(f"the export to {paths.uri} ({schedule.due}) waits: {both.hold}")
+        return copies.waiting(f"The export to {paths.uri} ({schedule.due}) is waiting because {both.hold}.")
     if copy and copy.state == "Failed" and schedule.due:
-        return copies.failed(paths, copy, "it is tried again")
+        return copies.failed(paths, copy, "kvtier retries")
     return None
 
 
@@ -211,27 +213,27 @@ def _of_the_past(both: _Copies, paths: Paths) -> Condition:
             return copies.done(paths, imported)
         return copies.failed(paths, imported, _without_import(paths))
     if both.schedule.next:
-        text = f"the next export to {paths.uri} is at {both.schedule.next}"
+        text = f"The next export to {paths.uri} is at {both.schedule.next}."
     else:
-        text = "no export is scheduled (cloudStorage.exportSchedule)"
+        text = "No export is scheduled. To schedule exports, set tiers.cloudStorage.exportSchedule."
     return true(CLOUD_STORAGE_SYNCED, Reason.NOTHING_DUE, text)
 
 
 def _without_import(paths: Paths) -> str:
-    _, _, _, zone, _, name = paths.instance.split("/")
+    _, project, _, zone, _, name = paths.instance.split("/")
     return (
-        f"engines go on without it. To import later: gcloud lustre instances import-data {name} --location={zone} "
-        f"--gcs-path-uri={paths.uri} --lustre-path={paths.directory}"
+        "Engines serve without the imported data. To import it later: gcloud lustre instances import-data "
+        f"{name} --project={project} --location={zone} --gcs-path-uri={paths.uri} --lustre-path={paths.directory}"
     )
 
 
-# While the instance cannot be seen.
+# While the instance is unknown.
 
 
-def _unseen(
+def _unknown_instance(
     lustre: LustreView, import_on_create: bool, reached: bool, before: Condition | None
 ) -> CloudStorage:
-    """Nothing is asked for. `reached`: the shared tier has been usable before; `before` is the last condition."""
+    """Request nothing. `reached`: the Lustre tier was usable before. `before`: the last condition."""
     operations = lustre.operations
     wait = _patience(before, operations.now)
     imported = operations.recorded.get("Import")
@@ -254,7 +256,7 @@ def _unseen(
 
 
 def _patience(before: Condition | None, now: str) -> float | None:
-    """For how many seconds engines still wait for an import that cannot be asked for; None when that was too long."""
+    """Seconds that engines still wait for an import that kvtier cannot request; None if they waited too long."""
     since = before.last_transition_time if before and before.status == "Unknown" else None
     return None if copies.overdue(since or now, now) else copies.PATIENCE_SECONDS - elapsed(since or now, now)
 
@@ -264,33 +266,33 @@ def _imported(copy: OperationStatus | None, instance: str | None) -> bool:
 
 
 def _outage(error: str, wanted: bool, importing: bool) -> Condition:
-    """`wanted`: an import is still to be done, `importing`: engines wait for it."""
-    note = "engines wait for the import for half an hour" if importing else "engines go on without the import"
-    text = f"{error}; {note}" if wanted else error
+    """The Lustre API failed. `wanted`: an import is still to do. `importing`: engines wait for it."""
+    wait, skip = "Engines wait up to 30 minutes for the import", "Engines serve without the imported data"
+    text = sentences(error, (wait if importing else skip) if wanted else "")
     return unknown(CLOUD_STORAGE_SYNCED, Reason.LUSTRE_API_UNAVAILABLE, text)
 
 
 def _without_instance(name: str | None, reached: bool) -> Condition:
     if not reached:
-        return copies.waiting("nothing is copied before the shared tier can be written to")
+        return copies.waiting("kvtier copies nothing until engines can write to the Lustre tier.")
     if name is None:
-        text = "it is not known yet which instance the tier is"
+        text = "The instance is not known until the PVC is bound. Set spec.cluster to look it up earlier."
         return unknown(CLOUD_STORAGE_SYNCED, Reason.INSTANCE_UNKNOWN, text)
-    text = f"the Lustre API knows no instance {name}: nothing can be copied"
+    text = f"Instance {name} does not exist, so kvtier cannot copy data."
     return false(CLOUD_STORAGE_SYNCED, Reason.INSTANCE_MISSING, text)
 
 
 # The schedule: cron expressions, in UTC.
 
 _AHEAD_SECONDS = 86400.0
-"""A last export further ahead than this was made while the clock was wrong, and counts for nothing."""
+"""A last export further in the future was recorded while the clock was wrong, and is ignored."""
 
 
 def read_schedule(expression: str | None, last: str, usable_since: str, now: str) -> Schedule:
-    """What a schedule says now.
+    """The schedule at the time `now`.
 
-    `last` is the time for which the last export was made, or no time at all. `usable_since` is when the shared tier
-    could first be written to.
+    `last`: the scheduled time of the last export; it may be no time at all. `usable_since`: when engines could first
+    write to the Lustre tier.
     """
     if not expression:
         return Schedule()
@@ -304,29 +306,30 @@ def read_schedule(expression: str | None, last: str, usable_since: str, now: str
 
 
 def schedule_problem(expression: str, now: str) -> str:
-    """What is wrong with an expression, empty if nothing is."""
+    """Why an expression is invalid, empty if it is valid."""
     try:
         found = next(CronSim(expression, _second(now)), None)
     except CronSimError as error:
         return str(error)
-    return "" if found else "it names no time in the next 50 years"
+    return "" if found else "it matches no time in the next 50 years"
 
 
 def last_time(expression: str, now: str) -> str:
-    """The last time up to now, empty where there was none."""
+    """The last matching time up to now, empty if there is none."""
     found = next(CronSim(expression, _second(now) + timedelta(seconds=1), reverse=True), None)
     return times.text(found) if found else ""
 
 
 def next_time(expression: str, now: str) -> str:
-    """The next time after now. `schedule_problem` must have found none."""
+    """The next matching time after now. The expression must be valid, see `schedule_problem`."""
     return times.text(next(CronSim(expression, _second(now))))
 
 
 def _due(latest: str, last: str, usable_since: str, now: str) -> str:
-    """The latest time, unless a later one was seen to: of several that were missed only the latest counts.
+    """The latest scheduled time, empty if an export was made for it or for a later one.
 
-    The first one is after the tier became usable. A time ahead of now was noted while the clock was wrong.
+    Only the latest of several missed times counts. Times before the tier became usable do not count. A `last` in the
+    future was recorded while the clock was wrong.
     """
     if -_AHEAD_SECONDS <= elapsed(last, now) < math.inf:
         return latest if parse(latest) >= parse(last) else ""

@@ -1,14 +1,15 @@
-"""Deletion of the shared tier: of claim, volume and instance, one after the other.
+"""Deletion of the Lustre tier: of PVC, PersistentVolume and instance, in this order.
 
-A pool that is deleted asks for it, and a pool whose spec has no shared tier any more; both only under deletionPolicy
-Delete. An existing instance is never deleted.
+It happens with deletionPolicy Delete, when a pool is deleted or when its spec no longer has a Lustre tier. An existing
+instance is never deleted.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
 from kvtier.api.quantities import gib
+from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import TierStatus
 from kvtier.context import Context, LustreView
@@ -24,15 +25,15 @@ from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Manifest, Part, references
 
 _IN_FLIGHT_SECONDS = 60.0
-"""How long a request may take to be carried out after nobody waits for its answer any more."""
+"""How long the API may still carry out a request after kvtier stopped waiting for the response."""
 
 
 @dataclass(frozen=True)
 class Step:
     """A step of a deletion.
 
-    `part` is what to do now, `waits` names what has to go before the next step, empty when all has gone. `events`
-    say what was not deleted although it was to go; they are recorded once, when the pool is let go.
+    `part`: what to do now. `waits`: what must happen before the next step, in full sentences; empty after the last
+    step. `events`: what was not deleted, although deletionPolicy is Delete; recorded when the finalizer is removed.
     """
 
     part: Part = field(default_factory=Part)
@@ -41,14 +42,14 @@ class Step:
 
 
 def plan_tier_deletion(context: Context) -> Part:
-    """A shared tier that has left the spec of a pool that lives on.
+    """The deletion of a Lustre tier that was removed from the spec of a pool.
 
-    The status remembers an instance for as long as it may be there.
+    The status keeps the instance until it is known to be deleted.
 
-    Case 1: nothing is there -> nothing is reported.
-    Case 2: Retain -> all stays.
-    Case 3: Delete, and an engine mounts it -> it is waited for.
-    Case 4: Delete -> claim, volume and instance go.
+    Case 1: no object exists -> report nothing.
+    Case 2: Retain -> keep all.
+    Case 3: Delete, and an engine mounts the tier -> wait.
+    Case 4: Delete -> delete PVC, PersistentVolume and instance.
     """
     lustre, instance = context.lustre, own_instance(context.lustre)
     if not (lustre.claim or lustre.volume or driver_volumes(lustre) or instance):
@@ -69,17 +70,17 @@ def plan_tier_deletion(context: Context) -> Part:
 
 
 def delete_tier(context: Context) -> Step:
-    """The next step.
+    """The next step of the deletion.
 
-    Case 1: the driver makes an instance for the claim -> that is waited for: it would be left behind.
-    Case 2: the claim is there -> the driver's volume is switched to Delete, the claim deleted.
-    Case 3: the driver's volume is there -> the driver deletes it, and the instance with it.
-    Case 4: kvtier made the instance -> it is deleted, while the volume still has its name.
-    Case 5: kvtier's own volume is there -> it is deleted. It has no data: an existing instance stays as it is.
+    Case 1: the driver is creating an instance for the PVC -> wait, else nothing would delete that instance.
+    Case 2: the PVC exists -> set reclaim policy Delete on the driver's PersistentVolume, and delete the PVC.
+    Case 3: the driver's PersistentVolume exists -> wait until the driver deletes it together with the instance.
+    Case 4: kvtier created the instance -> delete it. The PersistentVolume still has its name meanwhile.
+    Case 5: kvtier's own PersistentVolume exists -> delete it. This deletes no data of an existing instance.
     """
     lustre, claims = context.lustre, context.children.claims
     if under_way(lustre, context.now):
-        return Step(waits=(f"{claim_text(lustre.claim_name)}, for which an instance is being made",))
+        return Step(waits=(creating_text(lustre.claim_name),))
     volumes = driver_volumes(lustre)
     switches = (_deletable(one, context.pool.uid, claimed=bool(claims)) for one in volumes)
     writes = tuple(one for one in switches if one)
@@ -88,50 +89,72 @@ def delete_tier(context: Context) -> Step:
         switched = Part((*writes, *(_switched(name) for name in unseen)), deletes=references(claims))
         return Step(switched, tuple(claim_text(one.name, lustre.holders) for one in claims))
     if volumes:
-        return Step(Part(writes), tuple(volume_text(one) for one in volumes))
+        return Step(Part(writes), (volumes_text(volumes),))
     if coming := _coming(lustre):
-        return Step(waits=(f"the volume that the driver makes of instance {coming.name}",))
+        text = "kvtier waits for the CSI driver to create the PersistentVolume of instance"
+        return Step(waits=(f"{text} {coming.name}, and then deletes both.",))
     step = _delete_instance(context)
     return step if step.waits else _delete_own_volume(lustre, step)
 
 
 def own_instance(lustre: LustreView) -> str | None:
-    """Name of an instance that kvtier made, unless the Lustre API says that there is none and there will be none."""
+    """Name of an instance that kvtier created; None if the Lustre API reports that it does not exist.
+
+    An instance whose creation may still be in progress counts.
+    """
     absent = lustre.api is not None and lustre.api.absent
     gone = absent and not _may_appear(lustre.operations)
     return lustre.instance_name if _made_by_kvtier(lustre) and not gone else None
 
 
 def driver_volumes(lustre: LustreView) -> tuple[Volume, ...]:
-    """The volumes of the driver that go with the pool.
+    """The PersistentVolumes of the driver that are deleted with the pool.
 
-    A namesake of the pool may have left some that were to be retained: only what is bound to the claim, or is
-    the instance that the status names, is this pool's.
+    An earlier pool of the same name may have left retained ones. This pool owns only a PersistentVolume that is bound
+    to its PVC, or whose instance is in its status.
     """
     uid = lustre.claim.uid if lustre.claim else ""
     reported = (lustre.status.instance if lustre.status else None) or ""
 
-    def goes(volume: Volume) -> bool:
+    def belongs(volume: Volume) -> bool:
         if not volume.storage_class or volume.name == lustre.volume_name:
             return False
         mine = (uid and volume.claim_uid == uid) or (reported and volume.instance == reported)
         return bool(mine or volume.reclaim == "Delete")
 
-    return tuple(one for one in lustre.volumes if goes(one))
+    return tuple(one for one in lustre.volumes if belongs(one))
 
 
 def claim_text(name: str, holders: Iterable[str] = ()) -> str:
-    """The claim, with what keeps it."""
-    pods = ", ".join(holders)
-    return f"PersistentVolumeClaim {name}" + (f", which Pods {pods} use" if pods else "")
+    """What the deletion of a PVC waits for."""
+    if pods := ", ".join(holders):
+        return f"kvtier waits for the deletion of PVC {name}, which is used by Pods {pods}."
+    return f"kvtier waits for the deletion of PVC {name}."
+
+
+def creating_text(name: str) -> str:
+    """What a PVC waits for whose instance is being created."""
+    return f"The CSI driver is creating an instance for PVC {name}. kvtier deletes the PVC afterwards."
 
 
 def volume_text(volume: Volume) -> str:
-    """A volume of the driver's with its instance, and why it does not go."""
-    why = f" (see kubectl describe pv {volume.name})"
-    if volume.phase == "Failed":
-        why = f", which the driver could not delete: {volume.message or 'it gives no reason'}"
-    return f"PersistentVolume {volume.name} with instance {volume.instance or volume.handle}{why}"
+    """A PersistentVolume of the driver with its instance."""
+    return f"PersistentVolume {volume.name} with instance {volume.instance or volume.handle}"
+
+
+def volumes_text(volumes: Sequence[Volume]) -> str:
+    """What the deletion of the driver's PersistentVolumes waits for."""
+    names = ", ".join(volume_text(one) for one in volumes)
+    commands = f"Details: kubectl describe pv {' '.join(one.name for one in volumes)}"
+    failures = [failure_text(one) for one in volumes]
+    return sentences(f"kvtier waits for the CSI driver to delete {names}", *failures, commands)
+
+
+def failure_text(volume: Volume) -> str:
+    """Why the driver did not delete a PersistentVolume, empty if it reports no failure."""
+    if volume.phase != "Failed":
+        return ""
+    return f"The CSI driver could not delete PersistentVolume {volume.name}: {volume.message or 'no details'}"
 
 
 def _tier(lustre: LustreView, phase: str) -> TierStatus:
@@ -142,16 +165,16 @@ def _tier(lustre: LustreView, phase: str) -> TierStatus:
 
 
 def _unseen_volumes(claims: Iterable[Claim], known: Mapping[str, Volume]) -> list[str]:
-    """Names of volumes that the driver has made for a claim, but that the operator has not seen yet."""
+    """Names of PersistentVolumes that a PVC is bound to, but that kvtier has not read yet."""
     bound = (one for one in claims if one.bound and one.storage_class)
     return [one.volume for one in bound if one.volume and one.volume not in known]
 
 
 def _deletable(volume: Volume, pool_uid: str, *, claimed: bool) -> Manifest | None:
-    """What makes the driver delete a volume, None where it does so by itself.
+    """The change that makes the driver delete a PersistentVolume, None if none is needed.
 
-    It deletes only what a claim has left. A volume that no claim ever took up, because the pool went while it
-    was bound again, is given to one that does not exist.
+    The driver deletes only a released PersistentVolume. If none of the PVCs used it yet, because the pool was deleted
+    while it was bound again, kvtier reserves it for a PVC that does not exist.
     """
     free = not claimed and volume.phase == "Available"
     if volume.deleting or (volume.reclaim == "Delete" and not free):
@@ -160,7 +183,7 @@ def _deletable(volume: Volume, pool_uid: str, *, claimed: bool) -> Manifest | No
 
 
 def _switched(name: str, **spec: Any) -> Manifest:
-    """The reclaim policy that lets the driver delete the instance."""
+    """The PersistentVolume with reclaim policy Delete, so that the driver deletes the instance."""
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
@@ -170,48 +193,61 @@ def _switched(name: str, **spec: Any) -> Manifest:
 
 
 def _coming(lustre: LustreView) -> Instance | None:
-    """The instance of a claim that others have deleted while it was made: the driver makes its volume all the same."""
+    """The instance of a PVC that others deleted during the creation. The driver still creates its PersistentVolume."""
     by_driver = lustre.spec is not None and lustre.spec.provisioner == "CSI"
     making = lustre.status is not None and lustre.status.phase == "Provisioning"
     return lustre.instance if by_driver and making else None
 
 
 def _delete_own_volume(lustre: LustreView, step: Step) -> Step:
-    """After `step`, which has nothing left to wait for."""
+    """The deletion of kvtier's own PersistentVolume, after `step`, which waits for nothing."""
     if lustre.volume is None:
         return step
     deleting = replace(step.part, deletes=references([lustre.volume]))
-    return replace(step, part=deleting, waits=(f"PersistentVolume {lustre.volume_name}",))
+    text = f"kvtier waits for the deletion of PersistentVolume {lustre.volume_name}."
+    return replace(step, part=deleting, waits=(text,))
 
 
 def _delete_instance(context: Context) -> Step:
-    """The deletion, until the Lustre API knows the instance no more.
+    """The deletion of the instance, until the Lustre API reports that it does not exist.
 
-    Case 1: it is not kvtier's -> it stays: an existing one, or the driver's, which goes with its volume.
-    Case 2: the API does not say -> it is waited for.
-    Case 3: the creation may still be carried out -> it is waited for.
-    Case 4: there is none -> done.
-    Case 5: its labels say that it is not this pool's -> it stays, and an Event says so.
-    Case 6: else -> its deletion is asked for. The API refuses that while it is at something else.
+    Case 1: kvtier did not create it -> nothing to do: it is an existing one, or the driver deletes it.
+    Case 2: the API did not return it -> wait.
+    Case 3: its creation may still be in progress -> wait.
+    Case 4: it does not exist -> done.
+    Case 5: its labels are not those of this pool -> keep it, with an Event.
+    Case 6: otherwise -> request the deletion. The API refuses it while another operation is in progress.
     """
     lustre, name, operations = context.lustre, context.lustre.instance_name, context.lustre.operations
     if name is None or not _made_by_kvtier(lustre):
         return Step()
     create = follow(operations, "Create", None)
     if lustre.unseen is not None:
-        return Step(part(create), (f"instance {name} ({lustre.unseen})",))
+        waits = sentences(f"It is unknown whether instance {name} still exists", lustre.unseen)
+        return Step(part(create), (waits,))
     if lustre.instance is None:
-        waits = (f"the creation of instance {name}",) if _may_appear(operations) else ()
-        return Step(part(create, follow(operations, "Delete", None)), waits)
+        coming = f"kvtier waits for the creation of instance {name} to end, and then deletes the instance."
+        waits_too = (coming,) if _may_appear(operations) else ()
+        return Step(part(create, follow(operations, "Delete", None)), waits_too)
     if not ours(context.pool, lustre.instance):
-        said = f"instance {name}, which is not this pool's by its labels, stays: delete it by hand"
-        return Step(part(create), events=(PoolEvent("Warning", "DataKept", said),))
+        kept = (
+            f"The labels of instance {name} are not those of this pool, so kvtier keeps it. {_manually(name)}"
+        )
+        return Step(part(create), events=(PoolEvent("Warning", "DataKept", kept),))
     delete = follow(operations, "Delete", _deletion(lustre.instance))
-    return Step(part(create, delete), (f"instance {name}{_trouble(delete)}",))
+    text = sentences(f"kvtier waits for the deletion of instance {name}", _failure(delete))
+    return Step(part(create, delete), (text,))
+
+
+def _manually(instance: str) -> str:
+    """How to delete an instance; `instance` is its full name."""
+    _, project, _, zone, _, name = instance.split("/")
+    command = f"gcloud lustre instances delete {name} --project={project} --location={zone}"
+    return f"If nothing else uses it, delete it: {command}"
 
 
 def _made_by_kvtier(lustre: LustreView) -> bool:
-    """Whether kvtier made the instance. Without a tier in the spec, the volume or the status says so."""
+    """Whether kvtier created the instance, from the spec; without a Lustre tier there, from volume or status."""
     if lustre.spec is not None:
         return lustre.spec.provisioner == "API"
     if lustre.volume is not None:
@@ -220,11 +256,11 @@ def _made_by_kvtier(lustre: LustreView) -> bool:
 
 
 def _may_appear(operations: Operations) -> bool:
-    """Whether an instance may yet appear.
+    """Whether the creation of an instance may still be in progress.
 
-    Case 1: the status names no creation -> only if it could not be written since one was asked for.
-    Case 2: the creation has ended with an answer -> no.
-    Case 3: nobody has its answer -> it may be carried out for another minute.
+    Case 1: the status has no creation -> only if one was requested and the status not written yet.
+    Case 2: the creation ended with a response -> no.
+    Case 3: its response was lost -> for one more minute.
     Case 4: it runs -> yes, unless the instance was deleted meanwhile.
     """
     create, delete, now = operations.last("Create"), operations.last("Delete"), operations.now
@@ -241,13 +277,14 @@ def _may_appear(operations: Operations) -> bool:
 
 
 def _deletion(instance: Instance) -> DesiredOperation:
-    """Of this very instance: a namesake that is made later is another one."""
+    """The deletion of this instance, and not of a later one with the same name."""
     made = f" of {instance.created}" if instance.created else ""
     return DesiredOperation("Delete", f"deletion{made}", instance.name)
 
 
-def _trouble(delete: Followed) -> str:
+def _failure(delete: Followed) -> str:
+    """Why a deletion failed, and what to do; empty if it did not fail."""
     status = delete.status
     if status is None or status.state != "Failed":
         return ""
-    return f" ({explained(status)[1]})"
+    return f"The Lustre API reports {explained(status)[1]}"

@@ -1,8 +1,9 @@
-"""The export before the instance is deleted: its data goes only once it has arrived in Cloud Storage."""
+"""The export before deletion: kvtier deletes the data only after the export to Cloud Storage succeeded."""
 
 from dataclasses import dataclass, field
 
 from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, find
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import OperationStatus
 from kvtier.context import Context, LustreView
 from kvtier.facts.operations import Operations
@@ -16,11 +17,11 @@ _SUBJECT = "deletion"
 
 @dataclass(frozen=True)
 class FinalExport:
-    """What to do, and what a teardown does then; its default where nothing is to be exported.
+    """The state of the export before deletion. The default: nothing to export.
 
-    `part` has calls, the condition, operations, which the status must remember, and when to look again. `waits` says
-    what is waited for, empty when nothing is. `failed` says why the data has not reached Cloud Storage: then claim,
-    volume and instance must be kept.
+    `part`: calls, the condition, the operations that the status must keep, and when to reconcile again. `waits`: what
+    the deletion waits for, in full sentences, empty if nothing. `failed`: why the export failed, in full sentences;
+    then kvtier keeps PVC, PersistentVolume and instance.
     """
 
     part: Part = field(default_factory=Part)
@@ -29,12 +30,12 @@ class FinalExport:
 
 
 def plan_final_export(context: Context) -> FinalExport:
-    """Where the export before deletion stands.
+    """The state of the export before deletion, and its next request.
 
-    Case 1: another copy is under way -> it is followed to its end first.
-    Case 2: the export has succeeded, with nothing left behind -> the data may go.
-    Case 3: it was tried often enough, or nothing has happened for half an hour -> the data must be kept.
-    Case 4: else -> it is asked for, and asked for again.
+    Case 1: another copy is in progress -> wait until it ends.
+    Case 2: the export succeeded, and copied all objects -> the data may be deleted.
+    Case 3: the export failed finally, or made no progress for 30 minutes -> keep the data.
+    Case 4: otherwise -> request the export, and retry it.
     """
     pool, lustre, now = context.pool, context.lustre, context.now
     tier = pool.spec.tiers.cloud_storage
@@ -48,7 +49,7 @@ def plan_final_export(context: Context) -> FinalExport:
     exports = _export(lustre.operations, paths, importing)
     export = _with_error(exports.status, lustre.error, now)
     copy = imported if importing else export
-    assert copy is not None, "without an import, the export is asked for or was given up"
+    assert copy is not None, "without an import, an export was requested, or failed finally"
     condition = _condition(paths, copy, find(pool.status.conditions, CLOUD_STORAGE_SYNCED))
     part = Part(
         conditions=(condition,),
@@ -60,9 +61,9 @@ def plan_final_export(context: Context) -> FinalExport:
 
 
 def _has_data(lustre: LustreView, reached: bool | None) -> bool:
-    """Whether the instance goes with the pool, and has ever been written to.
+    """Whether the instance is deleted with the pool, and engines could ever write to it.
 
-    `reached`: it has been usable, as the status says; where that says nothing, one whose claim is bound counts.
+    `reached`: the tier was usable, according to the status; if that is None, a bound PVC decides.
     """
     if lustre.spec is None or lustre.spec.provisioner == "Existing":
         return False
@@ -71,7 +72,7 @@ def _has_data(lustre: LustreView, reached: bool | None) -> bool:
 
 
 def _export(operations: Operations, paths: Paths, importing: bool) -> Followed:
-    """The export before deletion, or one of the schedule that still runs."""
+    """The export before deletion, or a scheduled export that still runs."""
     last = operations.recorded.get("Export")
     given_up = last is not None and last.subject == _SUBJECT and copies.given_up(last)
     due = not importing and not given_up
@@ -83,9 +84,9 @@ def _export(operations: Operations, paths: Paths, importing: bool) -> Followed:
 
 
 def _with_error(copy: OperationStatus | None, error: str | None, now: str) -> OperationStatus | None:
-    """A copy that runs, with why it cannot be seen.
+    """A running copy, with `error` as its message if kvtier cannot read its progress.
 
-    Its patience begins again then: an operator that was away has not seen either whether the copy made progress.
+    The 30 minutes without progress then start again, because kvtier may not have run since the last progress.
     """
     if copy is None or not copies.runs(copy):
         return copy
@@ -98,16 +99,16 @@ def _with_error(copy: OperationStatus | None, error: str | None, now: str) -> Op
 
 def _condition(paths: Paths, copy: OperationStatus, before: Condition | None) -> Condition:
     if copies.runs(copy):
-        return copies.running(paths, copy, f" ({copy.message})" if copy.message else "", before)
+        return copies.running(paths, copy, copy.message or "", before)
     if copy.state == "Succeeded":
         return copies.done(paths, copy)
-    return copies.failed(paths, copy, "the data is kept" if copies.given_up(copy) else "it is tried again")
+    return copies.failed(paths, copy, "kvtier keeps the data" if copies.given_up(copy) else "kvtier retries")
 
 
 def _outcome(part: Part, title: str, copy: OperationStatus, condition: Condition, now: str) -> FinalExport:
     if copies.stalled(copy, now):
-        why = f" ({copy.message})" if copy.message else ""
-        return FinalExport(part, failed=f"{title} has not got on for half an hour{why}")
+        failed = sentences(f"{title} made no progress for 30 minutes", copy.message or "")
+        return FinalExport(part, failed=failed)
     if copy.subject != _SUBJECT or not copies.settled(copy):
         return FinalExport(part, waits=condition.message)
     arrived = copy.state == "Succeeded" and copies.complete(copy)

@@ -1,6 +1,6 @@
-"""Maintenance of the instance: what Google has scheduled, and whether engines leave the shared tier for it.
+"""Maintenance of the Lustre instance: what Google scheduled, and whether engines run without the Lustre tier.
 
-Engines that bypass it are rolled once before it, and once back after it.
+Engines that bypass maintenance roll out once before it, and once after it.
 """
 
 from collections.abc import Iterator
@@ -11,6 +11,7 @@ from typing import NamedTuple
 from kvtier.api.conditions import MAINTENANCE_SCHEDULED, Condition, false, find, true, unknown
 from kvtier.api.quantities import GIB
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import parse
 from kvtier.context import Context
 from kvtier.data import table
@@ -21,19 +22,19 @@ from kvtier.plan.lustre.instance import USABLE
 from kvtier.plan.model import Part
 
 _LEAD = timedelta(minutes=30)
-"""What rolling the engines may take: they load their weights again. Later in the window it is not worth it."""
+"""Time for the rollout of the engines, which load their weights again. In the last 30 minutes it is not worth it."""
 
 _LENGTH = timedelta(hours=1)
-"""Of a window without an end: docs.cloud.google.com/managed-lustre/docs/maintenance."""
+"""Length of a window without an end (docs.cloud.google.com/managed-lustre/docs/maintenance)."""
 
 _MAINTAINED = ("UPGRADING", "REPAIRING")
 
 
 @dataclass(frozen=True)
 class Maintenance:
-    """MaintenanceScheduled, and Events when maintenance is announced and when engines leave or return.
+    """MaintenanceScheduled, and Events when maintenance is scheduled and when engines leave or return.
 
-    `bypass`: engines should run without the shared tier now.
+    `bypass`: engines should run without the Lustre tier now.
     """
 
     part: Part = field(default_factory=Part)
@@ -51,18 +52,18 @@ class _Period(NamedTuple):
 
 
 def plan_maintenance(context: Context) -> Maintenance:
-    """What comes or is in progress, and where engines are meanwhile.
+    """Maintenance that is scheduled or in progress, and whether engines bypass it.
 
-    Case 1: no shared tier -> nothing to say.
-    Case 2: it is not known which instance it is -> Unknown.
-    Case 3: the window is near, and engines should bypass it -> they leave the tier.
-    Case 4: they have left -> they stay away until the maintenance is over, and while the API cannot be asked.
-    Case 5: else they use the tier: what comes, what is in progress, or nothing.
+    Case 1: no Lustre tier -> report nothing.
+    Case 2: the instance is unknown -> Unknown.
+    Case 3: the window is near, and the spec says Bypass -> engines leave the tier.
+    Case 4: engines left -> they stay away until the maintenance is over, and while the API returns nothing.
+    Case 5: otherwise engines use the tier -> report maintenance that is scheduled, in progress, or neither.
     """
     spec, lustre, now = context.lustre.spec, context.lustre, parse(context.now)
     if spec is None:
         return Maintenance()
-    # This condition is the only memory of whether engines have left the tier.
+    # Only this condition records that engines left the tier.
     last = find(context.pool.status.conditions, MAINTENANCE_SCHEDULED)
     away = last is not None and last.reason == Reason.BYPASSED
     bypasses = spec.maintenance == "Bypass" and context.pool.spec.mode == "Opportunistic"
@@ -87,16 +88,16 @@ def _period(window: Window | None) -> _Period | None:
 
 
 def _leave(instance: Instance | None, period: _Period | None, away: bool, now: datetime) -> bool:
-    """Whether engines that bypass maintenance run without the tier now. `away`: they do so already."""
+    """Whether engines that bypass maintenance run without the tier now. `away`: they already do."""
     if away and _lasts(instance, period, now):
         return True
     return period is not None and period.start - _LEAD <= now < max(period.start, period.end - _LEAD)
 
 
 def _lasts(instance: Instance | None, period: _Period | None, now: datetime) -> bool:
-    """Whether engines that have left stay away: until the window has passed, or is off, and the instance is well.
+    """Whether engines that left stay away: until the window is over or cancelled, and the instance is usable.
 
-    A window that moves by less than the lead, or a clock that is put back a little, brings nobody back.
+    They do not return for a window that moves by less than the lead, or for a clock that is set back a little.
     """
     if instance is None or instance.state not in USABLE:
         return True
@@ -104,7 +105,7 @@ def _lasts(instance: Instance | None, period: _Period | None, now: datetime) -> 
 
 
 def _next_moment(period: _Period | None, now: datetime) -> float | None:
-    """Seconds until engines leave, the maintenance begins or ends; None where nothing is to come."""
+    """Seconds until engines leave, or maintenance starts or ends; None if none of these is ahead."""
     if period is None:
         return None
     waits = [(moment - now).total_seconds() for moment in (period.start - _LEAD, *period)]
@@ -112,15 +113,15 @@ def _next_moment(period: _Period | None, now: datetime) -> float | None:
 
 
 def _rolls(away: bool, bypass: bool, message: str) -> Iterator[PoolEvent]:
-    """When engines leave the tier, and when they return."""
+    """Events when engines leave the tier, and when they return."""
     if bypass and not away:
         yield PoolEvent("Normal", "TierBypassed", message)
     if away and not bypass:
-        yield PoolEvent("Normal", "TierResumed", f"engines go back to the shared tier: {message}")
+        yield PoolEvent("Normal", "TierResumed", f"Engines use the Lustre tier again. {message}")
 
 
 def _announcements(last: Condition | None, condition: Condition) -> Iterator[PoolEvent]:
-    """An announcement is an Event when it is new, and when it changes."""
+    """An Event when maintenance is scheduled, and when the schedule changes."""
     if condition.reason == Reason.SCHEDULED and (last is None or last.message != condition.message):
         yield PoolEvent("Normal", "MaintenanceScheduled", condition.message)
 
@@ -130,62 +131,68 @@ def _bypassed(
 ) -> Condition:
     """Engines run without the tier."""
     if error is not None:
-        why = f", and whether its maintenance is over cannot be told: {error}"
+        text = sentences("Engines run without the Lustre tier. The end of its maintenance is unknown", error)
     elif instance is None:
-        why = ", and its instance does not exist any more"
+        text = "Engines run without the Lustre tier, because its instance no longer exists."
     elif period is None or now >= period.end:
-        why = f" until {_named(instance)}, which is {instance.state}, is ACTIVE again"
+        text = (
+            f"Engines run without the Lustre tier until {_named(instance)} is ACTIVE. It is {instance.state}."
+        )
     else:
-        why = f" because of maintenance of {_named(instance)} {period}{_extreme(instance)}"
-    return true(MAINTENANCE_SCHEDULED, Reason.BYPASSED, f"engines run without the shared tier{why}")
+        when = f"{_named(instance)} {period}{_extreme(instance)}"
+        text = f"Engines run without the Lustre tier because of maintenance of {when}."
+    return true(MAINTENANCE_SCHEDULED, Reason.BYPASSED, text)
 
 
 def _used(
     instance: Instance, period: _Period | None, bypasses: bool, has_window: bool, now: datetime
 ) -> Condition:
-    """Engines use the tier. `bypasses`: they will leave it; `has_window`: the pool asks for a maintenance window."""
+    """Engines use the tier. `bypasses`: they leave it for maintenance. `has_window`: the spec sets a window."""
     coming = period if period and now < period.end else None
     if instance.state in _MAINTAINED or (coming and now >= coming.start):
         return _in_progress(instance, coming)
     if coming:
         return _announced(instance, coming, bypasses)
-    text = f"no maintenance of {_named(instance)} is announced"
-    if not has_window:
-        text += "; the Lustre API announces it only for instances that have a maintenance window"
+    window = "" if has_window else "The Lustre API reports it only for instances with a maintenance window"
+    text = sentences(f"No maintenance of {_named(instance)} is scheduled", window)
     return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, text)
 
 
 def _in_progress(instance: Instance, period: _Period | None) -> Condition:
     if instance.state == "REPAIRING":
         text = (
-            f"Google repairs {_named(instance)}: engines keep the tier, and reads and writes may hang meanwhile; if it "
-            "stays so, ask Google's support"
+            f"Google is repairing {_named(instance)}. Engines keep the Lustre tier, but reads and writes may hang. If "
+            "this persists, contact Google Cloud support."
         )
     else:
         when = f" ({period})" if period else ""
-        hang = f"reads and writes may hang for {_usual()}{_extreme(instance)} and go on by themselves"
-        text = f"maintenance of {_named(instance)} is in progress{when}: engines keep the tier, {hang}"
+        hang = (
+            f"Reads and writes may hang for {_usual()}{_extreme(instance)}, and then continue automatically"
+        )
+        text = (
+            f"Maintenance of {_named(instance)} is in progress{when}. Engines keep the Lustre tier. {hang}."
+        )
     return true(MAINTENANCE_SCHEDULED, Reason.IN_PROGRESS, text)
 
 
 def _announced(instance: Instance, period: _Period, bypasses: bool) -> Condition:
     if bypasses:
-        since = _text(period.start - _LEAD)
-        effect = f"engines are rolled from {since} on to run without the shared tier, and back after it"
-        effect += _extreme(instance)
+        since = f"{_text(period.start - _LEAD)}{_extreme(instance)}"
+        effect = f"Engines run without the Lustre tier from {since} until the maintenance is over"
     else:
-        effect = f"reads and writes hang for {_usual()}{_extreme(instance)} and go on by themselves"
-    text = f"Google maintains {_named(instance)} {period}: {effect}"
+        hang = f"{_usual()}{_extreme(instance)}"
+        effect = f"Reads and writes hang for {hang}, and then continue automatically"
+    text = f"Maintenance of {_named(instance)} is scheduled {period}. {effect}."
     return true(MAINTENANCE_SCHEDULED, Reason.SCHEDULED, text)
 
 
 def _without_instance(asked: bool, error: str | None) -> Condition:
-    """`asked`: it is known which instance the tier is, `error`: why the API says nothing of it."""
+    """The API returned no instance. `asked`: its name is known. `error`: why the API did not return it."""
     if error is not None:
         return unknown(MAINTENANCE_SCHEDULED, Reason.LUSTRE_API_UNAVAILABLE, error)
     if asked:
-        return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, "there is no instance yet")
-    text = "which instance the tier is is known when its claim is bound, or sooner with spec.cluster"
+        return false(MAINTENANCE_SCHEDULED, Reason.NONE_SCHEDULED, "The instance does not exist yet.")
+    text = "The instance is not known until the PVC is bound. Set spec.cluster to look it up earlier."
     return unknown(MAINTENANCE_SCHEDULED, Reason.INSTANCE_UNKNOWN, text)
 
 
@@ -203,9 +210,9 @@ def _usual() -> str:
 
 
 def _extreme(instance: Instance) -> str:
-    """Of the largest instances, which may be down for longer."""
+    """How long maintenance of the largest instances may take; empty for smaller ones."""
     numbers = table("lustre_maintenance")
     most = numbers["extremeAbove"].get(instance.throughput or DYNAMIC)
     if most is None or instance.capacity <= most * GIB:
         return ""
-    return f" (at this size perhaps for up to {numbers['extremeHours']} hours)"
+    return f" (up to {numbers['extremeHours']} hours for an instance of this size)"

@@ -1,4 +1,4 @@
-"""Which operation to ask the Lustre API for: each once, and again after a failure."""
+"""The next operation to request from the Lustre API: each once, and again after a failure."""
 
 import hashlib
 import uuid
@@ -13,7 +13,7 @@ from kvtier.pace import Pace
 from kvtier.plan.model import Call, Part
 
 BUSY = ("Aborted", "FailedPrecondition")
-"""The instance has something else to do: asking again soon costs nothing, and is no failure of ours."""
+"""Codes that mean: another operation on the instance is in progress. An early retry is cheap."""
 
 UNANSWERED = (
     "DeadlineExceeded",
@@ -23,7 +23,7 @@ UNANSWERED = (
     "Unimplemented",
     "Unknown",
 )
-"""Codes of a request that may have been carried out all the same: it is repeated under its own request id."""
+"""Codes of a request that the API may still have carried out. It is repeated with the same request id."""
 
 _VERBS: dict[Kind, Any] = {
     "Create": "create",
@@ -36,7 +36,7 @@ _VERBS: dict[Kind, Any] = {
 
 @dataclass(frozen=True)
 class DesiredOperation:
-    """An operation that should have been done. `subject` distinguishes it from others of its kind."""
+    """An operation that should be done once. `subject` distinguishes it from others of its kind."""
 
     kind: Kind
     subject: str
@@ -46,7 +46,7 @@ class DesiredOperation:
 
 @dataclass(frozen=True)
 class Followed:
-    """The last operation of a kind, the request to make now, and when to look again (seconds)."""
+    """The last operation of a kind, the request to send now, and seconds until the next reconciliation."""
 
     status: OperationStatus | None = None
     call: Call | None = None
@@ -62,14 +62,13 @@ class Followed:
 
 
 def follow(operations: Operations, kind: Kind, desired: DesiredOperation | None) -> Followed:
-    """Where the last operation of a kind stands, and the next request, if one is due.
+    """The last operation of a kind as it is now, and the next request, if one is due.
 
-    Case 1: one is running -> follow it.
-    Case 2: its request was lost -> repeat it, or forget it if it is not desired any more: whether it was carried out
-            shows in the instance.
-    Case 3: nothing is desired, or just that was done -> report the last one.
-    Case 4: just that has failed -> try again after a back-off, as another attempt.
-    Case 5: something new -> ask for it.
+    Case 1: an operation runs -> follow it.
+    Case 2: its request was lost -> repeat it if it is still desired, else drop it: the instance shows its result.
+    Case 3: nothing is desired, or the desired operation succeeded -> report the last one.
+    Case 4: the desired operation failed -> retry after a back-off, as the next attempt.
+    Case 5: the desired operation is new -> request it.
     """
     last = operations.last(kind)
     same = last is not None and desired is not None and last.subject == desired.subject
@@ -85,7 +84,7 @@ def follow(operations: Operations, kind: Kind, desired: DesiredOperation | None)
 
 
 def part(*followed: Followed) -> Part:
-    """What these operations contribute to a plan: the requests to make now, and what the status records."""
+    """The requests of these operations, and their records for the status."""
     return Part(
         calls=tuple(call for one in followed for call in one.calls),
         operations=tuple(operation for one in followed for operation in one.operations),
@@ -93,12 +92,12 @@ def part(*followed: Followed) -> Part:
 
 
 def retry_after(failed: OperationStatus, now: str, pace: Pace) -> float:
-    """Seconds until a failed operation is due again; they double up to `pace.last_retry`."""
+    """Seconds until a failed operation is retried. They double with each attempt, up to `pace.last_retry`."""
     delay = min(pace.first_retry * float(2 ** min(failed.attempt - 1, 10)), pace.last_retry)
     if failed.code in BUSY:
         delay = pace.first_retry
     since = elapsed(failed.progress_time or failed.start_time, now)
-    # A failure further ahead than the wait was noted before the clock was put back.
+    # A failure further in the future than the delay was recorded before the clock was set back.
     return delay - since if since > -delay else 0.0
 
 
@@ -115,14 +114,14 @@ def _retry(operations: Operations, desired: DesiredOperation, failed: OperationS
         return _ask(operations, desired, attempt, request)
     answer = operations.answers.get(failed.request_id)
     if answer and answer.done and not answer.name:
-        # That is the failure that has been recorded.
+        # This response is the failure that the status already has.
         again = _begun(desired, attempt, failed.request_id, operations.now)
         return _request(desired, again, operations.pace)
     return _ask(operations, desired, attempt, failed.request_id)
 
 
 def _ask(operations: Operations, desired: DesiredOperation, attempt: int, request: str) -> Followed:
-    """A process that could not write the status may have made the request already."""
+    """Request an operation, unless an earlier process already did but could not write the status."""
     asked, answer = _begun(desired, attempt, request, operations.now), operations.answers.get(request)
     if answer is None:
         return _request(desired, asked, operations.pace)
@@ -149,12 +148,12 @@ def _request(desired: DesiredOperation, begun: OperationStatus, pace: Pace) -> F
 def _request_id(
     pool_uid: str, desired: DesiredOperation, attempt: int, before: OperationStatus | None
 ) -> str:
-    """The same for the same attempt, so that a process that died after its request repeats just that request.
+    """The request id, equal for the same attempt, so that a restarted process repeats the same request.
 
-    It hangs on the operation before: what is desired once more, after something else, is another request.
+    It depends on the operation before, so that the same operation, requested again later, is another request.
     """
     text = f"{pool_uid}/{desired.instance}/{desired.kind}/{desired.subject}/{attempt}"
     if before:
         text += f"/{before.request_id}"
-    # The API wants a UUID of version 4.
+    # The API requires a UUID of version 4.
     return str(uuid.UUID(bytes=hashlib.sha256(text.encode()).digest()[:16], version=4))

@@ -1,6 +1,6 @@
-"""Whether engines can write to the shared tier: a Job tries it as they would, and describes the directories of caches.
+"""Whether engines can write to the Lustre tier: a Job writes as they would, and creates the directories of caches.
 
-TierWritable says what the last Job has found. It runs again after a failure, for another claim and for other caches.
+TierWritable reports the result of the last Job. A new Job runs after a failure, for another PVC, and for other caches.
 """
 
 import json
@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 from kvtier.api import names
 from kvtier.api.conditions import TIER_WRITABLE, Condition, false, true
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.checks import ENGINES_ON_LUSTRE, Checks, blockers
@@ -30,22 +31,24 @@ from kvtier.plan.pod_events import hindrance
 
 @dataclass(frozen=True)
 class WriteProbe:
-    """What to do about the Jobs, and TierWritable. `proven`: one has written to the claim, and read it back."""
+    """The changes to the Jobs, and TierWritable. `proven`: a Job wrote to the PVC, and read its data back."""
 
     part: Part = field(default_factory=Part)
     proven: bool = False
 
 
 def plan_write_probe(context: Context, checks: Checks, claim: Claim | None, nodes_usable: bool) -> WriteProbe:
-    """The Job that is due, those that are no longer needed, and what they have found.
+    """The Job that is due, the Jobs to delete, and TierWritable.
 
-    `claim` is the one that engines are to mount, None before it is bound. `nodes_usable`: engines may be placed.
+    `claim`: the PVC that engines mount, None until it is bound. `nodes_usable`: nodes for engines exist or can be
+    created.
 
-    Case 1: no shared tier, or its claim is being deleted -> no Jobs: their Pods, finished or not, keep a claim.
-    Case 2: the claim is not bound -> nothing to say, and nothing to do.
-    Case 3: a Job has succeeded -> it stays as the record.
-    Case 4: the last one has failed -> its finding stands until another, after a while, has ended.
-    Case 5: none has ended -> one runs, or is made once engines could run.
+    Case 1: no Lustre tier, or its PVC is being deleted -> delete all Jobs: their Pods, even finished ones, protect the
+            PVC from deletion.
+    Case 2: the PVC is not bound -> report nothing, do nothing.
+    Case 3: a Job succeeded -> keep it as the record.
+    Case 4: the last Job failed -> report its result until the next Job, after a delay, has ended.
+    Case 5: no Job has ended -> one runs, or is created when engines can run.
     """
     pool, lustre, jobs = context.pool, context.lustre, _probes(context.children.jobs)
     if lustre.spec is None or (lustre.claim and lustre.claim.deleting):
@@ -76,7 +79,7 @@ class _Ended(NamedTuple):
 
 
 def _probes(jobs: Sequence[Job]) -> list[Job]:
-    """The Jobs that try the shared tier out, the oldest first."""
+    """The Jobs of the write probe, the oldest first."""
     return sorted((job for job in jobs if job.probe), key=lambda job: (job.created, job.name))
 
 
@@ -90,31 +93,31 @@ def _all_but(jobs: Sequence[Job], *kept: Job | None) -> tuple[Ref, ...]:
 
 
 _PODLESS_SECONDS = 30.0
-"""How long a started Job may have no Pod: why none can be made, the Job controller says in Events alone."""
+"""How long a started Job may have no Pod. The Job controller reports only in Events why it cannot create one."""
 
 
 def _podless(job: Job, now: str) -> bool:
-    """Whether no Pod of a Job could be made."""
+    """Whether the Job controller could not create a Pod for a Job."""
     return bool(job.started) and not job.has_pods and elapsed(job.started, now) > _PODLESS_SECONDS
 
 
 # The Job.
 
 EXIT_CODES = (5, 13, 28, 30)
-"""What `templates/probe.sh` ends with where the file system has answered: EIO, EACCES, ENOSPC, EROFS."""
+"""Exit codes of `templates/probe.sh` for errors of the file system: EIO, EACCES, ENOSPC, EROFS."""
 
 DEADLINE_SECONDS = 1800
-"""For all of it: a node that GKE makes first, a large image to pull, a mount."""
+"""activeDeadlineSeconds of the Job: GKE may create a node, the kubelet pulls a large image and mounts the PVC."""
 
 _LONGEST_DOCUMENT = 16 << 10
-"""Bytes. Linux takes 128 KiB as one argument, etcd 1.5 MiB as an object: better no document than no Job."""
+"""Bytes; longer documents are left out. Linux allows 128 KiB for an argument, etcd 1.5 MiB for an object."""
 
 _RESOURCES = {"requests": {"cpu": "100m", "memory": "128Mi"}, "limits": {"memory": "128Mi"}}
 
 
 @dataclass(frozen=True)
 class Cache:
-    """`directory` is below the root of the tier, `document` is the text of its kvtier.json."""
+    """A directory below the root of the tier, and the text of its kvtier.json (`document`)."""
 
     directory: str
     document: str
@@ -126,21 +129,21 @@ class ProbeJob(NamedTuple):
 
 
 def caches(pool: KVCachePool, models: Sequence[ModelView]) -> tuple[Cache, ...]:
-    """One for each directory in which the models keep their blocks, however many of them share it."""
+    """The directories in which the models store their blocks, each once, even if several models share it."""
     identities = [(pool, model.spec, model.blocks_per_chunk) for model in models]
     found = {directory(*one): descriptor(*one) for one in identities}
     return tuple(Cache(*item) for item in sorted(found.items()))
 
 
 def series(pool: KVCachePool, claim: Claim, tried: Sequence[Cache]) -> str:
-    """What the Jobs have in common that prove the same: the claim, the directories, with or without root's help."""
+    """A digest of what a Job proves: equal for the same PVC, directories and prepareAsRoot."""
     return names.digest(pool.uid, claim.uid, str(_as_root(pool)), *(one.directory for one in tried))
 
 
 def probe_job(pool: KVCachePool, claim: Claim, tried: Sequence[Cache], after: str) -> ProbeJob:
-    """The next Job of a series; `after` is the uid of the one that failed before, empty for the first.
+    """The next Job of a series. `after`: the uid of the Job that failed before, empty for the first.
 
-    A Job's template cannot change, so whatever is in it is in the name.
+    A Job's template is immutable, so the name has a digest of its content.
     """
     values = _values(pool, claim, tried)
     content = json.dumps(values, sort_keys=True)
@@ -157,7 +160,7 @@ def _values(pool: KVCachePool, claim: Claim, tried: Sequence[Cache]) -> dict[str
         },
         "deadline": DEADLINE_SECONDS,
         "exit_codes": list(EXIT_CODES),
-        # It has /bin/sh, and the nodes pull it anyway.
+        # The image has /bin/sh, and the nodes pull it for engines in any case.
         "image": pool.spec.models[0].engine.image,
         "script": literal(script()),
         "root": LUSTRE_ROOT,
@@ -173,7 +176,7 @@ def _as_root(pool: KVCachePool) -> bool:
 
 
 def _documents(tried: Sequence[Cache]) -> Iterator[str]:
-    """A directory and the document that shall stand in it, for each of them."""
+    """The arguments for the script: each directory, followed by its document."""
     for one in tried:
         if len(one.document.encode()) <= _LONGEST_DOCUMENT:
             yield from (one.directory, literal(one.document))
@@ -181,7 +184,7 @@ def _documents(tried: Sequence[Cache]) -> Iterator[str]:
 
 @cache
 def script() -> str:
-    """The shell script, which gets its paths as arguments."""
+    """The shell script of the Job. Its paths are arguments."""
     return files("kvtier.plan").joinpath("templates/probe.sh").read_text(encoding="utf-8")
 
 
@@ -189,17 +192,16 @@ def script() -> str:
 
 
 def _written() -> Condition:
-    return true(
-        TIER_WRITABLE, Reason.WRITTEN, "a Pod wrote to the shared tier as engines do, and read it back"
-    )
+    text = "A Pod wrote to the Lustre tier as engines do, and read the data back."
+    return true(TIER_WRITABLE, Reason.WRITTEN, text)
 
 
 def _unproven(
     context: Context, due: str, last: _Ended | None, running: Job | None, held: Condition | None
 ) -> Condition:
-    """What the last Job has found, until the one that is `due` has ended; else how far that one is.
+    """The result of the last failed Job, else the progress of the Job that is `due`.
 
-    `held` says why that one is not made.
+    `held`: why kvtier does not create that Job.
     """
     pool, events = context.pool, context.pod_events
     refused = running is not None and _podless(running, context.now)
@@ -210,54 +212,55 @@ def _unproven(
 
 
 def _held(refused: Sequence[Condition], nodes_usable: bool) -> Condition | None:
-    """Why no Job is made: it would ask for a node that engines cannot use either."""
-    waits = "the shared tier is not tried out while"
+    """Why kvtier does not create the Job: its Pod would need a node that engines cannot use."""
     if refused:
         reasons = ", ".join(one.clause for one in refused)
-        return false(TIER_WRITABLE, Reason.PREREQUISITES_NOT_MET, f"{waits} {reasons}")
+        text = f"The write probe is waiting for prerequisites: {reasons}."
+        return false(TIER_WRITABLE, Reason.PREREQUISITES_NOT_MET, text)
     if not nodes_usable:
-        return false(TIER_WRITABLE, Reason.WAITING, f"{waits} there are no nodes to run on")
+        return false(TIER_WRITABLE, Reason.WAITING, "The write probe is waiting for nodes.")
     return None
 
 
 def _progress(
     name: str, namespace: str, as_root: bool, refused: bool, pod_events: tuple[Event, ...]
 ) -> Condition:
-    """What there is to say of a Job that has not ended. A Pod that waits for a node is no fault.
+    """The state of a Job that has not ended. A Pod that waits for a node is not a failure.
 
-    `refused`: no Pod of it can be made.
+    `refused`: the Job controller could not create its Pod.
     """
-    look = f"kubectl -n {namespace} describe job {name}"
+    details = f"Details: kubectl -n {namespace} describe job {name}"
     if refused:
-        text = f"Job {name} can make no Pod: {_refusal(as_root)}. See: {look}"
+        text = sentences(f"Job {name} cannot create a Pod", _refusal(as_root), details)
         return false(TIER_WRITABLE, Reason.JOB_REFUSED, text)
     if mount := mount_hint(pod_events, name):
-        return false(TIER_WRITABLE, Reason.PROBE_STUCK, f"{mount}. Seen by Job {name}: {look}")
-    hindered = hindrance(pod_events, name)
-    slow = f"; so far {hindered}" if hindered else ""
-    text = f"Job {name} tries whether the shared tier can be written to{slow}. Progress: {look}"
+        text = sentences(f"A Pod of Job {name} cannot mount the Lustre tier", mount, details)
+        return false(TIER_WRITABLE, Reason.PROBE_STUCK, text)
+    started = f"Job {name} checks whether engines can write to the Lustre tier"
+    text = sentences(started, hindrance(pod_events, name) or "", details)
     return false(TIER_WRITABLE, Reason.PROBING, text)
 
 
 def _refusal(as_root: bool) -> str:
+    """What to do if the Job controller cannot create a Pod."""
     if as_root:
         return (
-            "tiers.lustre.prepareAsRoot needs a namespace whose pod-security.kubernetes.io/enforce is no stricter than "
-            "baseline; also see its quota"
+            "tiers.lustre.prepareAsRoot needs a namespace whose pod-security.kubernetes.io/enforce label is not "
+            "stricter than baseline. Check this label, and the quota of the namespace."
         )
-    return "a quota or an admission policy of the namespace refuses it"
+    return "Check the quota and the admission policies of the namespace."
 
 
 def _failed(name: str, finding: tuple[Reason, str], hindered: str | None, retry: float) -> Condition:
-    """A Job that failed; `hindered` is what keeps the Pods of the next try from starting, `retry` is in seconds."""
+    """A failed Job. `hindered`: why the Pods of the next Job do not start. `retry`: in seconds."""
     reason, text = finding
-    more = f"Now {hindered}. " if hindered else ""
-    again = f"kvtier tries again every {retry / 60:.0f} minutes"
-    return false(TIER_WRITABLE, reason, f"{text}. {more}Seen by Job {name}; {again}")
+    again = f"Job {name} reported this. kvtier retries every {retry / 60:.0f} minutes"
+    stuck = sentences("The Pod of the next attempt did not start", hindered) if hindered else ""
+    return false(TIER_WRITABLE, reason, sentences(text, stuck, again))
 
 
 def _finding(end: JobEnd, as_root: bool, of_pool: str) -> tuple[Reason, str]:
-    """What a failure means, and what to do about it; `of_pool` is the pool's directory on the file system."""
+    """What a failure means, and what to do. `of_pool`: the pool's directory on the file system."""
     if end.code == 13:
         return Reason.NOT_WRITABLE, _not_writable(end.container, as_root, of_pool)
     if end.code in _ANSWERS:
@@ -265,47 +268,47 @@ def _finding(end: JobEnd, as_root: bool, of_pool: str) -> tuple[Reason, str]:
     if end.reason == "DeadlineExceeded":
         return (
             Reason.PROBE_STUCK,
-            f"writing to the shared tier did not end within {DEADLINE_SECONDS // 60} minutes: its Pod could not be "
-            "made, got no node, no image or no mount, or the file system hangs",
+            f"The write probe did not finish within {DEADLINE_SECONDS // 60} minutes. Its Pod did not start (no node, "
+            "image or mount), or the file system does not respond. Check the Events of the Job and its Pods.",
         )
-    return (
-        Reason.PROBE_FAILED,
-        f"writing to the shared tier failed ({end.reason or 'Failed'}: {end.message or 'no message'}): see the logs of "
-        "its Pods",
-    )
+    found = f"The write probe failed: {end.reason or 'Failed'}: {end.message or 'no message'}"
+    return Reason.PROBE_FAILED, sentences(found, "Check the logs of its Pods")
 
 
 _ANSWERS = {
     5: (
         Reason.INPUT_OUTPUT,
-        "the file system gave an I/O error or no answer within 2 minutes: see that the instance is ACTIVE, has no "
-        "maintenance, and that the firewall lets TCP 988 and 6988 through between it and the nodes",
+        "The file system returned an I/O error, or did not respond within 2 minutes. Check that the instance is ACTIVE "
+        "and not in maintenance, and that the firewall allows TCP 988 and 6988 between the instance and the nodes.",
     ),
     28: (
         Reason.NO_SPACE,
-        "the file system has no space or quota left: grow tiers.lustre.capacity, or delete caches that are no longer "
-        "used",
+        "The file system has no space or quota left. Increase tiers.lustre.capacity, or delete caches that are no "
+        "longer used.",
     ),
     30: (
         Reason.READ_ONLY,
-        "the file system is read-only: see that neither the volume nor its mountOptions say ro, and that the instance "
-        "is ACTIVE",
+        "The file system is read-only. Check that the PersistentVolume is not read-only, that its mountOptions do not "
+        "contain ro, and that the instance is ACTIVE.",
     ),
 }
 
 
 def _not_writable(container: str, as_root: bool, of_pool: str) -> str:
-    """Which container was refused decides what helps."""
-    by_hand = "by hand, where root is not squashed: chgrp 1000 DIRECTORY; chmod g+rwxs DIRECTORY"
+    """What was refused, and what to do. `container`: the one that failed."""
+    manually = (
+        'on a client where root is not squashed, run "chgrp 1000 DIRECTORY; chmod g+rwxs DIRECTORY" for'
+    )
     if container == "prepare":
         return (
-            "root may not hand the top directory of the file system to group 1000, as where accessRules squash root: "
-            f"make an exception for these nodes, or do it {by_hand}"
+            "Root may not change the group of the top directory of the file system to 1000, for example because "
+            "accessRules squash root. Add an access rule for these nodes that does not squash root. Or "
+            f"{manually} this directory."
         )
-    denied = f"user 1000 in group 1000, as which engines run, may not write to /{of_pool} of the file system"
+    denied = f"Engines run as user 1000 in group 1000, which may not write to /{of_pool} of the file system"
     if as_root:
-        return f"{denied}, although the top directory was handed over: do the same below it, {by_hand}"
-    return (
-        f"{denied} ({LUSTRE_ROOT} in Pods): set tiers.lustre.prepareAsRoot: true, or hand over its top directory "
-        f"{by_hand}"
-    )
+        return (
+            f"{denied}. Only the top directory was prepared automatically. To prepare the others, {manually} each "
+            "directory below it."
+        )
+    return f"{denied} ({LUSTRE_ROOT} in Pods). Set tiers.lustre.prepareAsRoot: true. Or {manually} the top directory."

@@ -1,4 +1,4 @@
-"""A pool with Cloud Storage through time."""
+"""A pool with Cloud Storage, simulated over time."""
 
 from typing import Any
 
@@ -15,18 +15,18 @@ DENIED: dict[str, Any] = {
     "counters": Counters(found=10, copied=3, failed=7),
     "problems": ("/a: denied",),
 }
-"""An answer: the copy ended, and some objects failed."""
+"""A response: the copy ended, and some objects failed."""
 
 _FAILURES = ("ImportFailed", "ExportFailed", "InvalidSchedule")
 
 
 def cached(**cloud_storage: Any) -> dict[str, Any]:
-    """A tier with Cloud Storage that has these fields, as changes to a pool."""
+    """Changes to a pool: Cloud Storage with these fields."""
     return joined(api(), {"tiers": {"cloudStorage": {"uri": URI, **cloud_storage}}})
 
 
 class Copies(Simulation):
-    """A pool whose shared tier engines can write to from the next look on."""
+    """A pool whose Lustre tier is usable from the next reconciliation on."""
 
     def __init__(self, **cloud_storage: Any) -> None:
         super().__init__(pool(**cached(**cloud_storage)))
@@ -37,27 +37,27 @@ class Copies(Simulation):
         self.end_job()
 
     def look(self, now: str) -> CloudStorage:
-        """What is planned for copies, without doing it."""
+        """The plan for copies, without doing it."""
         return plan_cloud_storage(build(self.pool, self.observed(), now), usable=True)
 
     def unprove(self, now: str) -> None:
-        """The shared tier has to be tried again."""
+        """Delete the Job of the write probe, so that the tier is not proven usable."""
         self.drop(JOB)
         self.at(now)
 
     def succeed(self, copied: int = 10, skipped: int = 0) -> None:
-        """The last request has ended well."""
+        """The last requested copy succeeds."""
         self.answer(done=True, counters=Counters(found=copied, copied=copied, skipped=skipped))
 
     def exported(self, now: str) -> None:
-        """The copy that is due now is made at once."""
+        """The copy that is due at `now` succeeds at once."""
         self.at(now)
         self.succeed()
         self.at(now)
 
     @property
     def importing(self) -> bool:
-        """Whether engines wait for the import, as the status says."""
+        """Whether engines wait for the import, according to the status."""
         return self.tier("cloudStorage").phase == "Importing"
 
     @property
@@ -74,7 +74,7 @@ class Copies(Simulation):
 
 
 def importing() -> Copies:
-    """The API has taken the import."""
+    """A pool whose import runs."""
     copies = Copies()
     copies.at(NOW)
     copies.answer()
@@ -83,7 +83,7 @@ def importing() -> Copies:
 
 
 def nightly(expression: str = "0 3 * * *") -> Copies:
-    """A pool that only exports, and could be written to at noon."""
+    """A pool that only exports, and is usable from noon."""
     copies = Copies(importOnCreate=False, exportSchedule=expression)
     copies.at(NOW)
     return copies

@@ -1,4 +1,4 @@
-"""Deletion of the shared tier: of a pool that is deleted, and of one whose spec has no such tier any more."""
+"""Deletion of the Lustre tier: of a deleted pool, and of a pool whose spec no longer has the tier."""
 
 from dataclasses import replace
 from typing import Any
@@ -16,7 +16,7 @@ from unit.instances import UNSEEN, api, existing, instance
 from unit.simulation import CLAIM, VOLUME, Simulation, in_use, made
 from unit.tables import table
 
-# The driver's volumes, which it deletes with their instances.
+# PersistentVolumes of the driver, which deletes them with their instances.
 
 CSI = deleted(deletionPolicy="Delete")
 BOUND = claim(pool())
@@ -46,22 +46,22 @@ def _delete(of: KVCachePool, *children: Any, volumes: tuple[Volume, ...] = (), *
 @table(
     "of, children, volume, switched",
     {
-        "with its claim": (CSI, [BOUND], DRIVEN, True),
-        "of a claim that goes by other hands, with its namespace": (CSI, [GOING], DRIVEN, True),
-        "of a claim that has gone by other hands": (REPORTED, [], RELEASED, True),
-        "that has not been seen yet": (CSI, [BOUND], None, True),
+        "with its PVC": (CSI, [BOUND], DRIVEN, True),
+        "of a PVC that others delete with its namespace": (CSI, [GOING], DRIVEN, True),
+        "of a PVC that others deleted": (REPORTED, [], RELEASED, True),
+        "that kvtier has not read yet": (CSI, [BOUND], None, True),
         "only once": (CSI, [BOUND], replace(DRIVEN, reclaim="Delete"), False),
-        "not what an earlier pool of that name has retained": (CSI, [], RELEASED, False),
-        "not what is bound to a namesake of the claim": (
+        "not one that an earlier pool of the same name retained": (CSI, [], RELEASED, False),
+        "not one that is bound to another PVC of the same name": (
             CSI,
             [BOUND],
             replace(DRIVEN, claim_uid="other"),
             False,
         ),
-        "not what is not the driver's": (CSI, [BOUND], replace(DRIVEN, storage_class=""), False),
-        "not of a claim that has none": (CSI, [claim(pool(), "Pending")], None, False),
-        "not of a claim that is going, because that was written before": (CSI, [GOING], None, False),
-        "not of a claim whose volume is gone": (
+        "not one that the driver did not create": (CSI, [BOUND], replace(DRIVEN, storage_class=""), False),
+        "not of an unbound PVC": (CSI, [claim(pool(), "Pending")], None, False),
+        "not of a PVC that is being deleted, because it was written before": (CSI, [GOING], None, False),
+        "not of a PVC whose PersistentVolume was deleted": (
             CSI,
             [claim(pool(), "Lost", spec={"volumeName": "pv-1"})],
             None,
@@ -69,7 +69,7 @@ def _delete(of: KVCachePool, *children: Any, volumes: tuple[Volume, ...] = (), *
         ),
     },
 )
-def test_the_driver_may_delete_the_volume(
+def test_kvtier_lets_the_driver_delete_the_volume(
     of: KVCachePool, children: list[Any], volume: Volume | None, switched: bool
 ) -> None:
     step = _delete(of, *children, volumes=(volume,) if volume else ())
@@ -79,7 +79,7 @@ def test_the_driver_may_delete_the_volume(
     assert [ref.kind for ref in step.part.deletes] == ([CLAIM] if children and GOING not in children else [])
 
 
-def test_a_volume_that_no_claim_took_up_is_given_to_none() -> None:
+def test_an_available_volume_is_reserved_for_a_pvc_that_does_not_exist() -> None:
     free = replace(DRIVEN, phase="Available", claim_uid="", reclaim="Delete")
     (switch,) = _delete(REPORTED, volumes=(free,)).part.applies
     assert switch["spec"] == {"persistentVolumeReclaimPolicy": "Delete", "claimRef": {"uid": "pool-uid"}}
@@ -90,27 +90,29 @@ def test_a_volume_that_no_claim_took_up_is_given_to_none() -> None:
 @table(
     "children, volume, seen, words",
     {
-        "a volume with its instance": (
+        "a PersistentVolume with its instance": (
             [],
             replace(RELEASED, reclaim="Delete"),
             {},
-            f"PersistentVolume pv-1 with instance {INSTANCE}",
+            f"delete PersistentVolume pv-1 with instance {INSTANCE}. Details: kubectl describe pv pv-1",
         ),
-        "a volume that the driver cannot delete, with its message": (
+        "a PersistentVolume that the driver cannot delete, with its message": (
             [],
             replace(DRIVEN, phase="Failed", reclaim="Delete", message="it has snapshots"),
             {},
-            "which the driver could not delete: it has snapshots",
+            "The CSI driver could not delete PersistentVolume pv-1: it has snapshots. Details: kubectl",
         ),
-        "a claim with the Pods that keep it": (
+        "a PVC with the Pods that use it": (
             [GOING],
             replace(DRIVEN, reclaim="Delete"),
             {"holders": ("a", "b")},
-            f"{BOUND['metadata']['name']}, which Pods a, b use",
+            f"the deletion of PVC {BOUND['metadata']['name']}, which is used by Pods a, b.",
         ),
     },
 )
-def test_what_is_waited_for(children: list[Any], volume: Volume, seen: dict[str, Any], words: str) -> None:
+def test_the_deletion_waits_for(
+    children: list[Any], volume: Volume, seen: dict[str, Any], words: str
+) -> None:
     step = _delete(CSI, *children, volumes=(volume,), **seen)
     (waits,) = step.waits
     assert words in waits
@@ -118,7 +120,7 @@ def test_what_is_waited_for(children: list[Any], volume: Volume, seen: dict[str,
 
 
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
-def test_a_claim_whose_instance_is_being_made_is_waited_for(policy: str) -> None:
+def test_the_deletion_waits_until_the_instance_of_a_pvc_is_created(policy: str) -> None:
     waiting = claim(pool(), "Pending", metadata={"creationTimestamp": NOW})
     message = "rpc error: code = DeadlineExceeded desc = not ready, current state: CREATING"
     event = Event(CLAIM, "claim", "ProvisioningFailed", message, last=NOW)
@@ -126,24 +128,30 @@ def test_a_claim_whose_instance_is_being_made_is_waited_for(policy: str) -> None
     planned = plan(deleted(deletionPolicy=policy), world, NOW)
     assert (planned.finalizer, planned.deletes) == (True, ())
     assert planned.status is not None
-    assert "for which an instance is being made" in planned.status.conditions[0].message
+    assert planned.status.conditions[0].message == (
+        f"The CSI driver is creating an instance for PVC {BOUND['metadata']['name']}. kvtier deletes the PVC "
+        "afterwards."
+    )
 
 
-def test_the_volume_of_an_instance_whose_claim_others_deleted_is_waited_for() -> None:
+def test_the_deletion_waits_for_the_volume_of_an_instance_whose_pvc_others_deleted() -> None:
     status = {"tiers": [{"name": "lustre", "phase": "Provisioning", "instance": INSTANCE}]}
     of = deleted(status=status, deletionPolicy="Delete")
     step = delete_tier(context(of, facts=replace(facts(), lustre=instance(name=INSTANCE))))
-    assert step.waits == (f"the volume that the driver makes of instance {INSTANCE}",)
+    assert step.waits == (
+        f"kvtier waits for the CSI driver to create the PersistentVolume of instance {INSTANCE}, and then deletes "
+        "both.",
+    )
 
 
-# A shared tier that has left the spec of a pool that lives on.
+# A Lustre tier that was removed from the spec of a pool.
 
 NO_TIER: dict[str, Any] = {"tiers": {"lustre": None}}
 DELETE: dict[str, Any] = {"deletionPolicy": "Delete"}
 
 
 def _left(changes: dict[str, Any], **more: Any) -> Simulation:
-    """A tier that was in use, and that no engine mounts any more."""
+    """A tier that was in use, and that no engine mounts now."""
     of = pool(**{**changes, **more})
     simulation = in_use(of, instance().instance if changes == existing() else None)
     simulation.edit(**NO_TIER)
@@ -151,20 +159,20 @@ def _left(changes: dict[str, Any], **more: Any) -> Simulation:
     return simulation
 
 
-@table("changes", {"an existing instance": existing(), "kvtier's own": api()})
-def test_everything_stays_under_retain(changes: dict[str, Any]) -> None:
+@table("changes", {"an existing instance": existing(), "an instance of kvtier": api()})
+def test_retain_keeps_all_objects(changes: dict[str, Any]) -> None:
     simulation = _left(changes)
     simulation.at()
     assert (simulation.storage(), simulation.calls) == ([VOLUME, CLAIM], [])
 
 
-def test_an_instance_of_kvtier_s_that_stays_is_remembered() -> None:
+def test_the_status_keeps_a_retained_instance() -> None:
     simulation = _left(api())
     assert (simulation.tier().phase, simulation.tier().instance) == ("Retained", made(pool(**api())).name)
     assert not [one for one in simulation.pool.status.conditions if one.type == "StorageReady"]
 
 
-def test_nothing_goes_while_an_engine_mounts_it() -> None:
+def test_nothing_is_deleted_while_an_engine_mounts_the_tier() -> None:
     simulation = in_use(pool(**api(), **DELETE))
     simulation.edit(**NO_TIER)
     assert [ref.kind for ref in simulation.at().deletes if ref.kind in (CLAIM, VOLUME)] == []
@@ -172,7 +180,7 @@ def test_nothing_goes_while_an_engine_mounts_it() -> None:
     assert simulation.tier().phase == "Deleting"
 
 
-def test_claim_instance_and_volume_go_one_after_the_other() -> None:
+def test_pvc_instance_and_volume_are_deleted_one_after_the_other() -> None:
     simulation, name = _left(api(), **DELETE), made(pool(**api())).name
     simulation.at()
     assert simulation.storage() == [VOLUME]
@@ -191,7 +199,7 @@ def test_claim_instance_and_volume_go_one_after_the_other() -> None:
     assert simulation.verbs() == ["delete"]
 
 
-def test_of_an_existing_instance_only_the_objects_go() -> None:
+def test_only_the_objects_of_an_existing_instance_are_deleted() -> None:
     simulation = _left(existing(), **DELETE)
     simulation.until(lambda: not simulation.storage())
     simulation.at()
@@ -199,19 +207,19 @@ def test_of_an_existing_instance_only_the_objects_go() -> None:
     assert simulation.calls == []
 
 
-def test_an_instance_that_is_just_being_made_goes_too() -> None:
+def test_an_instance_that_is_being_created_is_deleted_too() -> None:
     simulation = Simulation(pool(**api(), **DELETE))
     simulation.at()
     simulation.edit(**NO_TIER)
     simulation.at()
-    assert (simulation.tier().phase, simulation.verbs()) == ("Deleting", ["create"]), "not before an answer"
+    assert (simulation.tier().phase, simulation.verbs()) == ("Deleting", ["create"]), "not before a response"
     simulation.answer()
     simulation.instance = made(pool(**api()), state="CREATING", address="")
     simulation.at()
     assert simulation.verbs() == ["create", "delete"]
 
 
-def test_an_instance_that_is_another_s_by_its_labels_is_left_alone() -> None:
+def test_an_instance_with_the_labels_of_another_pool_is_kept() -> None:
     simulation = Simulation(pool(**api(), **DELETE))
     simulation.at()
     simulation.answer(done=True)
@@ -222,7 +230,7 @@ def test_an_instance_that_is_another_s_by_its_labels_is_left_alone() -> None:
     assert simulation.verbs() == ["create"]
 
 
-def test_a_tier_that_comes_back_and_goes_again_goes_again() -> None:
+def test_a_tier_that_is_added_and_removed_again_is_deleted_again() -> None:
     of = pool(**api(), **DELETE)
     simulation = _left(api(), **DELETE)
     simulation.until(lambda: simulation.verbs() == ["delete"])
@@ -239,7 +247,7 @@ def test_a_tier_that_comes_back_and_goes_again_goes_again() -> None:
     assert len({call.request for call in simulation.calls}) == 3
 
 
-def test_nothing_goes_blindly() -> None:
+def test_nothing_is_deleted_while_the_instance_is_unknown() -> None:
     simulation = _left(api(), **DELETE)
     simulation.error = UNSEEN.error
     simulation.at()
@@ -255,15 +263,15 @@ def test_a_pool_that_never_had_a_tier_reports_nothing() -> None:
     assert "StorageReady" not in [one.type for one in simulation.pool.status.conditions]
 
 
-def test_the_claim_of_the_driver_goes_under_delete_with_its_volume() -> None:
+def test_with_delete_a_pvc_of_the_driver_is_deleted_with_its_volume() -> None:
     planned = plan(pool(**NO_TIER, **DELETE), observed(BOUND), NOW)
     (switch,) = [one for one in planned.applies if one["kind"] == VOLUME]
     assert switch["metadata"] == {"name": "pv-1"}
     assert [ref.kind for ref in planned.deletes] == [CLAIM]
 
 
-def test_a_pool_whose_claim_was_deleted_first_still_knows_its_instance() -> None:
-    """The namespace controller deletes claims and pools in any order."""
+def test_a_pool_keeps_its_instance_in_the_status_after_its_pvc_was_deleted() -> None:
+    """The namespace controller deletes PVCs and pools in any order."""
     alive = pool(status=REPORTED.status.model_dump(by_alias=True, exclude_none=True), **DELETE)
     for volumes, known in ({DRIVEN.name: DRIVEN}, INSTANCE), ({}, None):
         world = observed(facts=replace(facts(), volumes=Volumes(volumes)))

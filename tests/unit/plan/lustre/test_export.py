@@ -1,4 +1,4 @@
-"""Exports: one for each time of the schedule that has come, and never two copies at once."""
+"""Exports: one for each scheduled time, and never two copies at once."""
 
 from dataclasses import replace
 
@@ -24,20 +24,20 @@ SLOT = "2026-11-30T03:00:00Z"
     {
         "every night": ("0 3 * * *", NOW, "2026-11-29T03:00:00Z", "2026-11-30T03:00:00Z"),
         "now is the latest time": ("0 12 * * *", NOW, NOW, "2026-11-30T12:00:00Z"),
-        "a moment before it is not": (
+        "a moment before it, it is not": (
             "0 12 * * *",
             "2026-11-29T11:59:59.9Z",
             "2026-11-28T12:00:00Z",
             "2026-11-29T12:00:00Z",
         ),
         "a fraction after it is": ("0 12 * * *", "2026-11-29T12:00:00.5Z", NOW, "2026-11-30T12:00:00Z"),
-        "times are in UTC, whatever zone now is told in": (
+        "times are in UTC, whatever the zone of now": (
             "0 3 * * *",
             "2026-11-29T04:30:00+02:00",
             "2026-11-28T03:00:00Z",
             "2026-11-29T03:00:00Z",
         ),
-        "summer time changes nothing": (
+        "summer time has no effect": (
             "30 2 * * *",
             "2026-03-29T03:00:00Z",
             "2026-03-29T02:30:00Z",
@@ -45,7 +45,7 @@ SLOT = "2026-11-30T03:00:00Z"
         ),
         "a leap day": ("0 0 29 2 *", NOW, "2024-02-29T00:00:00Z", "2028-02-29T00:00:00Z"),
         "the last day of the month": ("0 0 L * *", NOW, "2026-10-31T00:00:00Z", "2026-11-30T00:00:00Z"),
-        "the year turns": ("0 0 1 JAN *", NOW, "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
+        "a new year": ("0 0 1 JAN *", NOW, "2026-01-01T00:00:00Z", "2027-01-01T00:00:00Z"),
     },
 )
 def test_times(expression: str, now: str, last: str, following: str) -> None:
@@ -54,7 +54,7 @@ def test_times(expression: str, now: str, last: str, following: str) -> None:
     assert next_time(expression, now) == following
 
 
-def test_a_time_that_has_never_been_may_come() -> None:
+def test_a_schedule_without_a_past_time_may_have_a_next_one() -> None:
     assert last_time("0 0 29 2 MON#5", "1971-01-01T00:00:00Z") == "1968-02-29T00:00:00Z"
     assert schedule_problem("0 0 * 2 MON#5", NOW) == ""
 
@@ -71,18 +71,18 @@ def test_a_time_that_has_never_been_may_come() -> None:
         "- - - - -",
     ],
 )
-def test_what_never_comes_is_told(expression: str) -> None:
+def test_a_schedule_that_matches_no_time_is_invalid(expression: str) -> None:
     assert schedule_problem(expression, NOW)
 
 
 @given(st.from_regex(r"[0-9*,/-]{1,6}( [0-9A-Za-z*,/#-]{1,6}){4}", fullmatch=True))
-def test_whatever_the_crd_lets_in_is_told_or_has_a_next_time(expression: str) -> None:
+def test_a_schedule_that_the_crd_accepts_is_invalid_or_has_a_next_time(expression: str) -> None:
     if not schedule_problem(expression, NOW):
         assert last_time(expression, NOW) <= NOW < next_time(expression, NOW)
 
 
 def _subjects(copies: Copies, *times: str) -> list[str]:
-    """What is exported when the operator looks at these times, and every export succeeds at once."""
+    """The exported times, if the operator reconciles at `times` and every export succeeds at once."""
     found = []
     for now in times:
         if copies.at(now).calls:
@@ -92,11 +92,11 @@ def _subjects(copies: Copies, *times: str) -> list[str]:
     return found
 
 
-def test_the_first_export_is_the_first_time_after_the_tier_became_usable() -> None:
+def test_the_first_export_is_at_the_first_time_after_the_tier_became_usable() -> None:
     copies = nightly()
     assert (copies.synced, copies.verbs()) == (("True", "NothingDue"), [])
     assert copies.look(NOW).part.again == 15 * 3600
-    assert copies.message == f"the next export to {URI} is at {SLOT}"
+    assert copies.message == f"The next export to {URI} is at {SLOT}."
     (call,) = copies.at(SLOT).calls
     assert copies.instance
     assert call == Call("export", copies.instance.name, call.request, {"uri": URI, "path": "/team-a/chat/"})
@@ -106,12 +106,16 @@ def test_the_first_export_is_the_first_time_after_the_tier_became_usable() -> No
 @table(
     "skipped, synced, words",
     {
-        "is done": (
+        "copies all objects succeeds": (
             40,
             ("True", "Exported"),
-            " at 2026-11-30T03:20:00Z: 60 objects (1.5Gi) copied, 40 there before",
+            "finished at 2026-11-30T03:20:00Z: 60 objects (1.5Gi) copied, 40 already existed.",
         ),
-        "left something behind": (0, ("False", "ExportFailed"), ", but 40 of 100 objects were not copied"),
+        "leaves objects out failed": (
+            0,
+            ("False", "ExportFailed"),
+            "ended, but 40 of 100 objects were not copied.",
+        ),
     },
 )
 def test_an_export_that(skipped: int, synced: tuple[str, str], words: str) -> None:
@@ -121,51 +125,51 @@ def test_an_export_that(skipped: int, synced: tuple[str, str], words: str) -> No
     assert copies.look("2026-11-30T03:20:00Z").part.again == 24 * 3600 - 20 * 60
     copies.at("2026-11-30T03:20:00Z")
     assert copies.synced == synced
-    assert copies.message.startswith(f"the export to {URI} ({SLOT}) has ended{words}")
+    assert copies.message.startswith(f"The export to {URI} ({SLOT}) {words}")
 
 
 @table(
     "expression, times, subjects",
     {
-        "every time once": (
+        "each time once": (
             "0 3 * * *",
             ("2026-11-30T03:00:01Z", "2026-11-30T03:05:00Z", "2026-11-30T23:59:59Z", "2026-12-01T03:00:00Z"),
             [SLOT, "2026-12-01T03:00:00Z"],
         ),
-        "of those that were missed, only the latest": (
+        "only the latest of several missed times": (
             "0 * * * *",
             ("2026-12-10T07:30:00Z", "2026-12-10T07:59:00Z", "2026-12-10T08:00:00Z"),
             ["2026-12-10T07:00:00Z", "2026-12-10T08:00:00Z"],
         ),
-        "none before the tier was usable": ("0 11 * * *", ("2026-11-29T12:30:00Z",), []),
-        "none at the very moment it was": ("0 12 * * *", ("2026-11-29T12:30:00Z",), []),
-        "a leap day in its year only": (
+        "none before the tier became usable": ("0 11 * * *", ("2026-11-29T12:30:00Z",), []),
+        "none at the moment when it became usable": ("0 12 * * *", ("2026-11-29T12:30:00Z",), []),
+        "a leap day only in a leap year": (
             "0 0 29 2 *",
             ("2027-03-01T00:00:00Z", "2028-02-28T23:59:59Z", "2028-02-29T00:00:00Z", "2028-03-01T00:00:00Z"),
             ["2028-02-29T00:00:00Z"],
         ),
-        "a clock that is put back a little repeats nothing": (
+        "a clock that is set back a little repeats no export": (
             "0 3 * * *",
             (SLOT, "2026-11-30T02:59:00Z", "2026-11-30T03:00:00Z", "2026-12-01T03:00:00Z"),
             [SLOT, "2026-12-01T03:00:00Z"],
         ),
-        "a clock that was a year ahead for a while stops nothing": (
+        "a clock that was a year ahead for a while stops no export": (
             "0 3 * * *",
             (SLOT, "2027-11-30T03:00:00Z", "2026-11-30T04:00:00Z", "2026-12-01T03:00:00Z"),
             [SLOT, "2027-11-30T03:00:00Z", SLOT, "2026-12-01T03:00:00Z"],
         ),
-        "a clock that jumps ahead makes up for one": (
+        "a clock that jumps ahead causes one export": (
             "0 3 * * *",
             (SLOT, "2026-12-05T03:00:00Z"),
             [SLOT, "2026-12-05T03:00:00Z"],
         ),
     },
 )
-def test_when_exports_are_made(expression: str, times: tuple[str, ...], subjects: list[str]) -> None:
+def test_the_times_of_exports(expression: str, times: tuple[str, ...], subjects: list[str]) -> None:
     assert _subjects(nightly(expression), *times) == subjects
 
 
-def test_an_operator_that_starts_again_repeats_none() -> None:
+def test_a_restarted_operator_repeats_no_export() -> None:
     copies = nightly()
     copies.exported(SLOT)
     copies.restart()
@@ -173,18 +177,18 @@ def test_an_operator_that_starts_again_repeats_none() -> None:
 
 
 @pytest.mark.parametrize("expression", ["0 0 31 2 *", "0 0 31 4,6,9,11 *"])
-def test_a_schedule_that_never_comes_is_told_and_blocks_nothing_else(expression: str) -> None:
+def test_a_schedule_that_matches_no_time_is_reported_and_blocks_nothing_else(expression: str) -> None:
     copies = Copies(exportSchedule=expression)
     copies.exported(NOW)
     copies.at("2026-11-29T12:10:00Z")
     assert copies.verbs() == ["import"]
     assert (copies.synced, copies.tier("cloudStorage").phase) == (("False", "InvalidSchedule"), "Failed")
     assert copies.look("2026-11-29T12:10:00Z").part.again is None
-    assert f"exportSchedule {expression!r} is no cron expression" in copies.message
+    assert f"exportSchedule {expression!r} is not a valid cron expression: " in copies.message
     assert copies.failures() == ["InvalidSchedule"]
 
 
-def test_a_schedule_that_is_taken_away_ends_what_was_to_be_tried_again() -> None:
+def test_a_removed_schedule_ends_the_retries() -> None:
     copies = nightly()
     copies.at(SLOT)
     copies.answer(**DENIED)
@@ -194,7 +198,7 @@ def test_a_schedule_that_is_taken_away_ends_what_was_to_be_tried_again() -> None
     assert copies.synced == ("True", "NothingDue")
 
 
-def test_without_a_memory_of_the_tier_only_times_to_come_count() -> None:
+def test_without_a_status_only_future_times_count() -> None:
     copies = nightly()
     copies.pool = with_status(copies.pool, PoolStatus())
     assert copies.look("2026-11-30T03:10:00Z").part.calls == ()
@@ -203,13 +207,17 @@ def test_without_a_memory_of_the_tier_only_times_to_come_count() -> None:
 @table(
     "exported, since, subjects",
     {
-        "comes and goes makes no time come twice or never": (
+        "is unusable for a while skips and repeats no time": (
             SLOT,
             "2026-12-01T03:10:00Z",
             ["2026-12-01T03:00:00Z"],
         ),
-        "became usable after the latest time": ("", "2026-12-01T03:10:00Z", []),
-        "was usable by a wrong clock is exported": ("", "2027-11-29T12:00:00Z", ["2026-12-01T03:00:00Z"]),
+        "became usable after the latest time is not exported": ("", "2026-12-01T03:10:00Z", []),
+        "became usable in the future, by a wrong clock, is exported": (
+            "",
+            "2027-11-29T12:00:00Z",
+            ["2026-12-01T03:00:00Z"],
+        ),
     },
 )
 def test_a_tier_that(exported: str, since: str, subjects: list[str]) -> None:
@@ -221,7 +229,7 @@ def test_a_tier_that(exported: str, since: str, subjects: list[str]) -> None:
     assert _subjects(copies, "2026-12-01T03:20:00Z") == subjects
 
 
-def test_a_lost_request_is_repeated_as_it_was_even_when_its_time_is_over() -> None:
+def test_a_lost_request_is_repeated_unchanged_even_after_the_next_time() -> None:
     copies = nightly("0 * * * *")
     copies.at("2026-11-29T13:00:00Z")
     copies.restart()
@@ -235,7 +243,7 @@ def test_a_lost_request_is_repeated_as_it_was_even_when_its_time_is_over() -> No
     assert copies.operation("Export").subject == "2026-11-29T14:00:00Z"
 
 
-def test_a_time_that_comes_while_an_export_runs_waits_for_it() -> None:
+def test_the_next_time_waits_for_a_running_export() -> None:
     copies = nightly("0 * * * *")
     copies.at("2026-11-29T13:00:00Z")
     copies.answer()
@@ -250,7 +258,7 @@ def test_a_time_that_comes_while_an_export_runs_waits_for_it() -> None:
     assert copies.operation("Export").subject == "2026-11-29T15:00:00Z"
 
 
-def test_what_failed_is_tried_again_until_the_next_time() -> None:
+def test_a_failed_export_is_retried_until_the_next_time() -> None:
     copies = nightly()
     for now in ("03:00:00", "03:01:00", "03:03:00", "03:07:00"):
         copies.at(f"2026-11-30T{now}Z")
@@ -259,12 +267,12 @@ def test_what_failed_is_tried_again_until_the_next_time() -> None:
         assert copies.synced == ("False", "ExportFailed")
     assert copies.verbs() == ["export"] * 4
     assert "7 of 10 objects were not copied (/a: denied)" in copies.message
-    assert copies.message.endswith("; it is tried again")
+    assert copies.message.endswith(" kvtier retries.")
     copies.exported("2026-12-01T03:00:00Z")
     assert (copies.synced, copies.failures()) == (("True", "Exported"), ["ExportFailed"])
 
 
-def test_each_time_that_fails_is_told_of_once() -> None:
+def test_each_time_that_fails_is_one_event() -> None:
     copies = nightly()
     for now in ("11-30T03:00:00", "11-30T03:01:00", "12-01T03:00:00", "12-01T03:01:00"):
         copies.at(f"2026-{now}Z")
@@ -273,7 +281,7 @@ def test_each_time_that_fails_is_told_of_once() -> None:
     assert copies.failures() == ["ExportFailed", "ExportFailed"]
 
 
-def test_somebody_elses_copy_is_waited_for() -> None:
+def test_an_export_waits_for_a_copy_that_others_started() -> None:
     copies = nightly()
     copies.at(SLOT)
     copies.answer("", done=True, code="Aborted", message="unable to queue the operation")
@@ -293,12 +301,12 @@ def test_somebody_elses_copy_is_waited_for() -> None:
 @table(
     "state, words",
     {
-        "maintenance": ("UPGRADING", "the instance is UPGRADING"),
-        "growth by others": ("UPDATING", "the instance is UPDATING"),
-        "a tier that cannot be used": (None, "the shared tier cannot be written to now"),
+        "an instance under maintenance": ("UPGRADING", "the instance is UPGRADING"),
+        "an instance that others resize": ("UPDATING", "the instance is UPDATING"),
+        "a tier that engines cannot use": (None, "engines cannot write to the Lustre tier yet"),
     },
 )
-def test_what_comes_before_an_export(state: str | None, words: str) -> None:
+def test_an_export_waits_for(state: str | None, words: str) -> None:
     copies = nightly()
     assert copies.instance
     well = copies.instance
@@ -315,17 +323,17 @@ def test_what_comes_before_an_export(state: str | None, words: str) -> None:
     assert [call.verb for call in copies.at("2026-11-30T03:30:00Z").calls] == ["export"]
 
 
-def test_a_growth_that_was_asked_for_comes_before_an_export() -> None:
+def test_an_export_waits_for_a_requested_resize() -> None:
     copies = nightly()
     copies.edit(tiers={"lustre": {"capacity": "27000Gi"}})
     copies.at("2026-11-30T02:59:00Z")
     copies.answer()
     copies.at(SLOT)
     assert (copies.verbs(), copies.synced) == (["update"], ("False", "Waiting"))
-    assert "the instance is being changed" in copies.message
+    assert "another operation on the instance is in progress" in copies.message
 
 
-def test_the_import_comes_before_an_export() -> None:
+def test_an_export_waits_for_the_import() -> None:
     copies = Copies(exportSchedule="0 * * * *")
     copies.at(NOW)
     copies.answer()
@@ -336,7 +344,7 @@ def test_the_import_comes_before_an_export() -> None:
     assert copies.verbs() == ["import", "export"]
 
 
-def test_a_running_export_comes_before_the_import_of_a_new_instance() -> None:
+def test_the_import_into_a_new_instance_waits_for_a_running_export() -> None:
     copies = Copies(exportSchedule="0 3 * * *")
     copies.exported(NOW)
     copies.at(SLOT)
@@ -352,7 +360,7 @@ def test_a_running_export_comes_before_the_import_of_a_new_instance() -> None:
     assert copies.verbs() == ["import", "export", "import"]
 
 
-def test_an_import_that_was_given_up_is_told_until_an_export_succeeds() -> None:
+def test_a_finally_failed_import_is_reported_until_an_export_succeeds() -> None:
     copies = Copies(exportSchedule="0 3 * * *")
     for now in ("12:00:00", "12:01:00", "12:03:00"):
         copies.at(f"2026-11-29T{now}Z")

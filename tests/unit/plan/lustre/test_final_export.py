@@ -1,4 +1,4 @@
-"""The export before deletion: the data goes only once it has arrived in Cloud Storage, else it is kept."""
+"""The export before deletion: kvtier deletes the data only if the export succeeded."""
 
 from dataclasses import replace
 from typing import Any
@@ -17,11 +17,11 @@ from unit.tables import table
 DONE = Counters(found=10, copied=10)
 _DELETE = joined(cached(importOnCreate=False), {"deletionPolicy": "Delete"})
 INSTANCE = made(pool(**_DELETE))
-TITLE = f"the export to {URI} (deletion)"
+TITLE = f"The export to {URI} (deletion)"
 
 
 class Leaving(Simulation):
-    """A deleted pool whose data is to be exported."""
+    """A deleted pool that exports its data."""
 
     def __init__(self, *operations: OperationStatus) -> None:
         used = in_use(pool(**_DELETE), INSTANCE)
@@ -31,7 +31,7 @@ class Leaving(Simulation):
         self._report(operations)
 
     def export(self, now: str) -> FinalExport:
-        """Plan the export alone, ask for it, and write the status."""
+        """Plan only the export, send its requests, and write the status."""
         found = plan_final_export(build(self.pool, self.observed(), now))
         self.calls += found.part.calls
         self.answers.update({call.request: Operation() for call in found.part.calls})
@@ -44,7 +44,7 @@ class Leaving(Simulation):
 
 
 def _exporting() -> Leaving:
-    """After the API has taken the export."""
+    """A deleted pool whose export runs."""
     leaving = Leaving()
     leaving.export(NOW)
     leaving.answer()
@@ -65,7 +65,7 @@ def _running(kind: str, subject: str, name: str | None = "op-1") -> OperationSta
 
 
 def _deleted(phase: str = "Configured", **changes: Any) -> KVCachePool:
-    """A deleted pool whose tier had this phase, empty where the status says nothing of it."""
+    """A deleted pool whose status has this phase of the tier, or nothing for an empty one."""
     tiers = [TierStatus(name="cloudStorage", phase=phase)] if phase else []
     return with_status(deleted(**joined(_DELETE, changes)), PoolStatus(tiers=tiers))
 
@@ -81,7 +81,7 @@ def _planned(of: KVCachePool, seen: LustreFacts, bound: bool = True) -> FinalExp
     {
         "data that is retained": (_deleted(deletionPolicy="Retain"), LustreFacts(INSTANCE)),
         "a pool without Cloud Storage": (_deleted(tiers={"cloudStorage": None}), LustreFacts(INSTANCE)),
-        "a pool that does not want it": (
+        "a pool without exportBeforeDeletion": (
             _deleted(tiers={"cloudStorage": {"exportBeforeDeletion": False}}),
             LustreFacts(INSTANCE),
         ),
@@ -94,21 +94,21 @@ def test_nothing_is_copied_of(of: KVCachePool, seen: LustreFacts) -> None:
     assert _planned(of, seen) == FinalExport()
 
 
-def test_without_a_memory_of_the_tier_a_claim_that_is_bound_counts_as_used() -> None:
+def test_without_a_status_a_bound_pvc_counts_as_used() -> None:
     of = _deleted("", tiers={"lustre": {"provisioner": "CSI"}})
     assert _planned(of, LustreFacts(INSTANCE), bound=False) == FinalExport()
     assert _planned(of, LustreFacts(INSTANCE)).waits
 
 
-def test_the_export_is_asked_for_and_waited_for() -> None:
+def test_the_deletion_requests_the_export_and_waits_for_it() -> None:
     leaving = Leaving()
     found = leaving.export(NOW)
     (call,) = leaving.calls
     assert call == Call("export", INSTANCE.name, call.request, {"uri": URI, "path": "/team-a/chat/"})
-    assert (found.waits, found.failed, found.part.again) == (f"{TITLE} has begun", "", 15)
+    assert (found.waits, found.failed, found.part.again) == (f"{TITLE} started.", "", 15)
     leaving.answer(counters=Counters(found=10, copied=4))
     found = leaving.export("2026-11-29T12:01:00Z")
-    assert found.waits == f"{TITLE} is under way, 40% of what was found so far"
+    assert found.waits == f"{TITLE} is in progress: 40% of the objects found so far."
     leaving.answer(done=True, counters=DONE)
     found = leaving.export("2026-11-29T12:02:00Z")
     assert (found.waits, found.failed) == ("", "")
@@ -116,7 +116,7 @@ def test_the_export_is_asked_for_and_waited_for() -> None:
     assert leaving.verbs() == ["export"]
 
 
-def test_once_done_it_stays_done() -> None:
+def test_a_finished_export_is_not_repeated() -> None:
     leaving = _exporting()
     leaving.answer(done=True, counters=DONE)
     leaving.export("2026-11-29T12:02:00Z")
@@ -125,14 +125,14 @@ def test_once_done_it_stays_done() -> None:
     assert (found.waits, found.failed, found.part.calls) == ("", "", ())
 
 
-def test_it_is_asked_for_although_the_instance_cannot_be_seen() -> None:
+def test_the_export_is_requested_even_if_the_instance_is_unknown() -> None:
     leaving = Leaving()
-    leaving.error = "the Lustre API is being asked"
+    leaving.error = "The Lustre API has not responded yet."
     leaving.export(NOW)
     assert leaving.verbs() == ["export"]
 
 
-def test_an_operator_that_starts_again_repeats_the_request_as_it_was() -> None:
+def test_a_restarted_operator_repeats_the_request_unchanged() -> None:
     leaving = Leaving()
     leaving.export(NOW)
     leaving.restart()
@@ -148,7 +148,7 @@ def test_an_operator_that_starts_again_repeats_the_request_as_it_was() -> None:
         "an export of the schedule": _running("Export", "2026-11-29T03:00:00Z"),
     },
 )
-def test_a_copy_under_way_is_waited_for(copy: OperationStatus) -> None:
+def test_the_export_waits_for_a_running_copy(copy: OperationStatus) -> None:
     leaving = Leaving(copy)
     leaving.answers["r1"] = Operation("op-1")
     assert leaving.export("2026-11-29T12:10:00Z").waits
@@ -156,16 +156,16 @@ def test_a_copy_under_way_is_waited_for(copy: OperationStatus) -> None:
     leaving.answers["r1"] = Operation("op-1", done=True, counters=DONE)
     leaving.export("2026-11-29T12:11:00Z")
     assert leaving.verbs() == ["export"]
-    assert leaving.export("2026-11-29T12:11:15Z").waits == f"{TITLE} has begun"
+    assert leaving.export("2026-11-29T12:11:15Z").waits == f"{TITLE} started."
 
 
-def test_an_import_that_was_never_answered_is_not_waited_for() -> None:
+def test_the_export_does_not_wait_for_an_import_without_response() -> None:
     leaving = Leaving(_running("Import", "i@1", None))
     leaving.export(NOW)
     assert leaving.verbs() == ["export"]
 
 
-def test_objects_that_fail_are_tried_again_and_then_the_data_is_kept() -> None:
+def test_failed_objects_are_retried_and_then_the_data_is_kept() -> None:
     leaving, found = Leaving(), FinalExport()
     for now in ("12:00:00", "12:01:00", "12:03:00"):
         assert leaving.export(f"2026-11-29T{now}Z").waits
@@ -174,12 +174,12 @@ def test_objects_that_fail_are_tried_again_and_then_the_data_is_kept() -> None:
     assert leaving.verbs() == ["export"] * 3
     assert found.waits == ""
     assert "7 of 10 objects were not copied (/a: denied)" in found.failed
-    assert "the data is kept" in found.failed
+    assert "kvtier keeps the data." in found.failed
     later = leaving.export("2026-11-30T12:00:00Z")
     assert (later.part.calls, later.failed) == ((), found.failed)
 
 
-def test_what_was_found_and_did_not_arrive_keeps_the_data() -> None:
+def test_objects_that_were_not_copied_keep_the_data() -> None:
     leaving = _exporting()
     leaving.answer(done=True, counters=Counters(found=10, copied=4))
     assert "6 of 10 objects were not copied" in leaving.export("2026-11-29T12:02:00Z").failed
@@ -193,7 +193,7 @@ def test_what_was_found_and_did_not_arrive_keeps_the_data() -> None:
         "a refusal": ("PermissionDenied", 31),
     },
 )
-def test_half_an_hour_is_tried_against(code: str, minutes: int) -> None:
+def test_the_export_is_retried_for_30_minutes_against(code: str, minutes: int) -> None:
     leaving, waited, found = Leaving(), 0, FinalExport()
     while not found.failed:
         now = f"2026-11-29T{12 + waited // 60}:{waited % 60:02}:00Z"
@@ -209,43 +209,43 @@ def test_half_an_hour_is_tried_against(code: str, minutes: int) -> None:
 def test_an_export_without_progress_keeps_the_data() -> None:
     leaving = _exporting()
     assert leaving.export("2026-11-29T12:30:04Z").waits
-    assert "has not got on for half an hour" in leaving.export("2026-11-29T12:30:05Z").failed
+    assert "made no progress for 30 minutes" in leaving.export("2026-11-29T12:30:05Z").failed
 
 
-def test_a_request_that_is_never_answered_keeps_the_data() -> None:
+def test_a_request_without_response_keeps_the_data() -> None:
     leaving = Leaving()
     assert leaving.export(NOW).waits
-    assert "has not got on" in leaving.export("2026-11-29T12:30:00Z").failed
+    assert "made no progress for 30 minutes" in leaving.export("2026-11-29T12:30:00Z").failed
 
 
-def test_an_export_that_cannot_be_seen_has_half_an_hour_from_then_on() -> None:
+def test_an_export_that_cannot_be_read_has_30_more_minutes() -> None:
     leaving = _exporting()
-    leaving.error = "no answer"
-    # The operator was away, so the last progress is long ago.
-    assert leaving.export("2026-11-29T15:00:00Z").waits == f"{TITLE} has begun (no answer)"
+    leaving.error = "No answer."
+    # The operator did not run, so the last progress is long ago.
+    assert leaving.export("2026-11-29T15:00:00Z").waits == f"{TITLE} started. No answer."
     assert leaving.export("2026-11-29T15:29:59Z").waits
     found = leaving.export("2026-11-29T15:30:00Z")
-    assert found.failed.endswith("has not got on for half an hour (no answer)")
+    assert found.failed.endswith("made no progress for 30 minutes. No answer.")
 
 
-def test_an_export_that_is_seen_again_goes_on() -> None:
+def test_an_export_continues_after_an_outage() -> None:
     leaving = _exporting()
     leaving.error = "no answer"
     leaving.export("2026-11-29T15:00:00Z")
     leaving.error = None
     leaving.answer(counters=Counters(found=10, copied=5))
-    assert leaving.export("2026-11-29T15:20:00Z").waits.endswith("50% of what was found so far")
+    assert leaving.export("2026-11-29T15:20:00Z").waits.endswith("50% of the objects found so far.")
     assert leaving.export("2026-11-29T15:45:00Z").waits
     leaving.answer(done=True, counters=DONE)
     assert leaving.export("2026-11-29T15:46:00Z").waits == ""
 
 
-def test_an_import_that_is_stuck_keeps_the_data() -> None:
+def test_a_stuck_import_keeps_the_data() -> None:
     leaving = Leaving(_running("Import", "i@1"))
-    assert "the import from" in leaving.export("2026-11-29T12:30:00Z").failed
+    assert "The import from" in leaving.export("2026-11-29T12:30:00Z").failed
 
 
-def test_a_pool_is_let_go_with_its_data_once_that_has_arrived() -> None:
+def test_the_instance_is_deleted_after_the_export_succeeded() -> None:
     leaving = Leaving()
     leaving.until(lambda: "export" in leaving.verbs())
     leaving.answer(done=True, counters=DONE)

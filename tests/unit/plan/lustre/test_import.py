@@ -1,4 +1,4 @@
-"""The import: once into each instance, before engines use the tier, which wait no longer than it is worth."""
+"""The import: once into each instance, before engines use the tier. Engines wait for a limited time."""
 
 from dataclasses import replace
 from typing import Any
@@ -21,7 +21,7 @@ def test_a_pool_without_cloud_storage_has_no_copies() -> None:
     assert plan_cloud_storage(context(pool()), usable=True) == CloudStorage()
 
 
-def test_the_import_is_asked_for_as_soon_as_the_tier_is_usable() -> None:
+def test_the_import_is_requested_as_soon_as_the_tier_is_usable() -> None:
     copies = Copies()
     assert (copies.synced, copies.tier("cloudStorage").phase) == (("False", "Waiting"), "Waiting")
     assert copies.calls == []
@@ -34,12 +34,12 @@ def test_the_import_is_asked_for_as_soon_as_the_tier_is_usable() -> None:
     assert copies.importing
 
 
-def test_engines_wait_until_it_is_done() -> None:
+def test_engines_wait_until_the_import_is_done() -> None:
     copies = importing()
     assert (copies.synced, copies.importing) == (("False", "Importing"), True)
     copies.answer(counters=Counters(found=100, copied=20, skipped=11, failed=1))
     copies.at("2026-11-29T12:01:00Z")
-    assert copies.message.endswith("is under way, 30% of what was found so far")
+    assert copies.message.endswith("is in progress: 30% of the objects found so far.")
     assert DEPLOYMENT not in copies.kinds()
     copies.answer(done=True, counters=Counters(found=100, copied=60, skipped=40, bytes_copied=3 << 30))
     assert copies.look("2026-11-29T12:02:00Z").part.again is None
@@ -47,7 +47,7 @@ def test_engines_wait_until_it_is_done() -> None:
     assert DEPLOYMENT in copies.kinds()
     assert (copies.synced, copies.tier("cloudStorage").phase) == (("True", "Imported"), "Configured")
     assert copies.message == (
-        f"the import from {URI} has ended at 2026-11-29T12:02:00Z: 60 objects (3.0Gi) copied, 40 there before"
+        f"The import from {URI} finished at 2026-11-29T12:02:00Z: 60 objects (3.0Gi) copied, 40 already existed."
     )
 
 
@@ -59,7 +59,7 @@ def _imported() -> Copies:
     return copies
 
 
-def test_it_is_done_once_and_a_steady_state_writes_nothing() -> None:
+def test_the_import_runs_once_and_a_steady_state_writes_nothing() -> None:
     copies = _imported()
     before = copies.at("2026-11-29T12:01:15Z").status
     for now in ("2026-11-29T13:00:00Z", "2027-11-29T12:00:00Z"):
@@ -72,10 +72,10 @@ def test_it_is_done_once_and_a_steady_state_writes_nothing() -> None:
     "changes",
     {
         "another name": {"name": f"projects/my-project/locations/{ZONE}/instances/other"},
-        "the same name, made later": {"created": "2026-12-01T00:00:00Z"},
+        "the same name, created later": {"created": "2026-12-01T00:00:00Z"},
     },
 )
-def test_another_instance_is_filled_again(changes: dict[str, Any]) -> None:
+def test_another_instance_gets_an_import(changes: dict[str, Any]) -> None:
     copies = _imported()
     assert copies.instance
     copies.instance = replace(copies.instance, **changes)
@@ -87,12 +87,12 @@ def test_another_instance_is_filled_again(changes: dict[str, Any]) -> None:
 @table(
     "written, outage",
     {
-        "of which nobody knows what became": (True, False),
+        "whose response was lost": (True, False),
         "whose status was lost": (False, False),
         "before an outage": (True, True),
     },
 )
-def test_a_request_is_repeated_as_it_was(written: bool, outage: bool) -> None:
+def test_a_request_is_repeated_unchanged(written: bool, outage: bool) -> None:
     copies = Copies()
     before = copies.pool
     copies.at(NOW)
@@ -106,7 +106,7 @@ def test_a_request_is_repeated_as_it_was(written: bool, outage: bool) -> None:
     assert first == again
 
 
-def test_an_operator_that_starts_again_follows_the_import_that_runs() -> None:
+def test_a_restarted_operator_follows_the_running_import() -> None:
     copies = importing()
     copies.restart()
     copies.succeed()
@@ -115,7 +115,7 @@ def test_an_operator_that_starts_again_follows_the_import_that_runs() -> None:
     assert copies.synced == ("True", "Imported")
 
 
-def test_it_is_not_wanted_when_switched_off() -> None:
+def test_there_is_no_import_when_it_is_switched_off() -> None:
     copies = Copies(importOnCreate=False)
     copies.at(NOW)
     assert (copies.synced, copies.verbs()) == (("True", "NothingDue"), [])
@@ -123,7 +123,7 @@ def test_it_is_not_wanted_when_switched_off() -> None:
 
 
 @pytest.mark.parametrize("state", ["UPDATING", "UPGRADING", "REPAIRING", "SUSPENDED", "CREATING"])
-def test_an_instance_that_is_not_active_is_not_asked(state: str) -> None:
+def test_the_import_waits_until_the_instance_is_active(state: str) -> None:
     copies = Copies()
     assert copies.instance
     copies.instance = replace(copies.instance, state=state)
@@ -133,7 +133,7 @@ def test_an_instance_that_is_not_active_is_not_asked(state: str) -> None:
     assert copies.importing
 
 
-def test_a_tier_that_is_lost_for_a_while_does_not_repeat_the_import() -> None:
+def test_a_tier_that_is_unusable_for_a_while_does_not_repeat_the_import() -> None:
     copies = _imported()
     copies.unprove("2026-11-29T12:02:00Z")
     assert (copies.synced, copies.importing) == (("True", "Imported"), False)
@@ -142,7 +142,7 @@ def test_a_tier_that_is_lost_for_a_while_does_not_repeat_the_import() -> None:
     assert copies.verbs() == ["import"]
 
 
-def test_cloud_storage_that_is_taken_away_and_given_back_does_not_import_again() -> None:
+def test_cloud_storage_that_is_removed_and_added_again_does_not_repeat_the_import() -> None:
     copies = _imported()
     copies.edit(tiers={"cloudStorage": None})
     copies.at("2026-11-29T12:02:00Z")
@@ -153,21 +153,21 @@ def test_cloud_storage_that_is_taken_away_and_given_back_does_not_import_again()
     assert (copies.verbs(), copies.synced) == (["import"], ("True", "Imported"))
 
 
-def test_what_failed_is_tried_again_while_engines_wait() -> None:
+def test_a_failed_import_is_retried_while_engines_wait() -> None:
     copies = importing()
     copies.answer(**DENIED)
     assert copies.look("2026-11-29T12:05:00Z").part.again == 60
     copies.at("2026-11-29T12:05:00Z")
     assert (copies.synced, copies.importing) == (("False", "ImportFailed"), True)
     assert copies.message == (
-        f"the import from {URI} has failed: 7 of 10 objects were not copied (/a: denied); see that gs://bucket exists, "
-        "and let the Managed Lustre service agent service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com (of "
-        "project my-project) read and write its objects; it is tried again, and engines wait for it"
+        f"The import from {URI} failed: 7 of 10 objects were not copied (/a: denied). Check that gs://bucket exists, "
+        "and that the Managed Lustre service agent service-PROJECT_NUMBER@gcp-sa-lustre.iam.gserviceaccount.com of "
+        "project my-project may read and write its objects. kvtier retries, and engines wait for the import."
     )
     assert copies.operation("Import").code == "ObjectsFailed"
 
 
-def test_engines_go_on_without_an_import_that_failed_too_often() -> None:
+def test_engines_start_without_an_import_that_failed_too_often() -> None:
     copies = importing()
     for failed, again in (("12:05", "12:10"), ("12:10", "12:15"), ("12:20", "12:25")):
         copies.answer(**DENIED)
@@ -175,38 +175,43 @@ def test_engines_go_on_without_an_import_that_failed_too_often() -> None:
         copies.at(f"2026-11-29T{again}:00Z")
     assert DEPLOYMENT in copies.kinds()
     assert (copies.synced, copies.tier("cloudStorage").phase) == (("False", "ImportFailed"), "Failed")
-    assert "engines go on without it. To import later: gcloud lustre instances import-data" in copies.message
+    assert copies.instance
+    name = copies.instance.name.rpartition("/")[2]
+    assert copies.message.endswith(
+        f"To import it later: gcloud lustre instances import-data {name} --project=my-project --location={ZONE} "
+        f"--gcs-path-uri={URI} --lustre-path=/team-a/chat/"
+    )
     copies.at("2026-12-29T12:00:00Z")
     copies.restart()
     copies.at("2026-12-29T13:00:00Z")
     assert copies.verbs() == ["import"] * 3
 
 
-def test_a_failure_is_told_once_however_often_it_is_tried() -> None:
+def test_a_failure_is_one_event_however_often_it_is_retried() -> None:
     copies = importing()
     for minute in range(1, 25):
         copies.answer(**DENIED)
         copies.at(f"2026-11-29T12:{minute:02}:00Z")
-    # While it is tried again: what engines do then is in the status.
+    # One Event. After the last retry, only the status changes.
     assert copies.failures() == ["ImportFailed"]
 
 
 @table(
     "code, reason, words",
     {
-        "somebody else's copy is waited for": ("Aborted", "Waiting", "is asked every minute"),
-        "a maintenance is waited for": ("FailedPrecondition", "Waiting", "is asked every minute"),
-        "a refusal to kvtier names its role": (
+        "that waits for a copy of others": ("Aborted", "Waiting", "kvtier retries every minute."),
+        "that waits for maintenance": ("FailedPrecondition", "Waiting", "kvtier retries every minute."),
+        "that lacks a role names it": (
             "PermissionDenied",
             "ImportFailed",
-            "grant roles/lustre.admin in project my-project",
+            "Grant roles/lustre.admin in project my-project",
         ),
-        "a wrong field is named": (
+        "with a wrong field names it": (
             "InvalidArgument",
             "ImportFailed",
-            "because; correct spec.tiers.cloudStorage.uri",
+            "because. Correct spec.tiers.cloudStorage.uri",
         ),
-        "an outage needs nothing": ("Unavailable", "ImportFailed", "nothing needs to be done"),
+        "during an outage needs no action": ("Unavailable", "ImportFailed", "No action is needed"),
     },
 )
 def test_a_refused_request(code: str, reason: str, words: str) -> None:
@@ -218,7 +223,7 @@ def test_a_refused_request(code: str, reason: str, words: str) -> None:
     assert words in copies.message
     copies.at("2026-11-29T12:01:02Z")
     first, again = copies.calls
-    # What may have been carried out all the same is repeated under its own request id.
+    # A request that the API may have carried out is repeated with the same request id.
     assert (first.request == again.request) == (code == "Unavailable")
 
 
@@ -242,19 +247,19 @@ def test_engines_wait_for_a_refused_import(code: str, minutes: int) -> None:
     assert minutes - 2 <= waited <= minutes + 1
 
 
-def test_a_stuck_import_does_not_keep_engines_for_ever() -> None:
+def test_engines_wait_for_a_limited_time_for_a_stuck_import() -> None:
     copies = importing()
     copies.at("2026-11-29T12:29:00Z")
     assert copies.importing
     copies.at("2026-11-29T12:30:10Z")
     assert not copies.importing
-    assert "has not got on for half an hour, and engines do not wait" in copies.message
+    assert "It made no progress for 30 minutes, so engines no longer wait for it." in copies.message
     copies.answer(counters=Counters(found=10, copied=9))
     copies.at("2026-11-29T12:31:00Z")
     assert copies.importing
 
 
-def test_an_import_that_left_something_behind_is_not_called_done() -> None:
+def test_an_import_that_leaves_objects_out_failed() -> None:
     copies = importing()
     copies.answer(done=True, counters=Counters(found=10, copied=4))
     copies.at("2026-11-29T12:01:00Z")
@@ -262,22 +267,22 @@ def test_an_import_that_left_something_behind_is_not_called_done() -> None:
     assert "6 of 10 objects were not copied" in copies.message
 
 
-def test_an_import_whose_objects_nobody_counts_is_done() -> None:
+def test_an_import_without_counters_is_done() -> None:
     copies = importing()
     copies.answer(done=True)
     copies.at("2026-11-29T12:01:00Z")
-    assert copies.message == f"the import from {URI} has ended at 2026-11-29T12:01:00Z"
+    assert copies.message == f"The import from {URI} finished at 2026-11-29T12:01:00Z."
 
 
-def test_an_import_that_found_nothing_hints_at_permissions() -> None:
+def test_an_import_that_found_no_objects_names_the_permissions() -> None:
     copies = importing()
     copies.succeed(0)
     copies.at("2026-11-29T12:01:00Z")
     assert copies.synced == ("True", "Imported")
-    assert "nothing was found there: if that is wrong, see that gs://bucket exists" in copies.message
+    assert "the service agent may lack access. Check that gs://bucket exists" in copies.message
 
 
-def test_a_clock_that_is_put_back_does_not_put_off_the_next_try_for_a_year() -> None:
+def test_a_clock_that_is_set_back_does_not_delay_the_retry_for_a_year() -> None:
     copies = Copies()
     copies.at("2027-11-29T12:00:00Z")
     copies.answer("", done=True, code="Unavailable", message="no answer")
@@ -286,55 +291,55 @@ def test_a_clock_that_is_put_back_does_not_put_off_the_next_try_for_a_year() -> 
     assert copies.verbs() == ["import", "import"]
 
 
-def _unseen(error: str = REFUSED) -> Copies:
+def _outage(error: str = REFUSED) -> Copies:
     copies = Copies(exportSchedule="0 3 * * *")
     copies.error = error
     return copies
 
 
-def test_nothing_is_asked_for_until_the_api_answers_again() -> None:
-    copies = _unseen()
+def test_nothing_is_requested_until_the_api_responds_again() -> None:
+    copies = _outage()
     assert copies.look(NOW).part.again == 60
     copies.at(NOW)
     assert (copies.synced, copies.verbs()) == (("Unknown", "LustreAPIUnavailable"), [])
-    assert copies.message == f"{REFUSED}; engines wait for the import for half an hour"
+    assert copies.message == f"{REFUSED}. Engines wait up to 30 minutes for the import."
     copies.error = None
     copies.at("2026-11-29T12:10:00Z")
     assert copies.verbs() == ["import"]
 
 
-def test_engines_wait_for_half_an_hour_and_no_longer() -> None:
-    copies = _unseen()
+def test_engines_wait_for_30_minutes_and_no_longer() -> None:
+    copies = _outage()
     for now, waiting in ((NOW, True), ("2026-11-29T12:29:59Z", True), ("2026-11-29T12:30:00Z", False)):
         copies.at(now)
         assert copies.importing is waiting
     assert copies.tier("cloudStorage").phase == "Configured"
     assert copies.look("2026-11-29T12:30:00Z").part.again is None
-    assert copies.message == f"{REFUSED}; engines go on without the import"
+    assert copies.message == f"{REFUSED}. Engines serve without the imported data."
     before = copies.at("2026-11-29T12:31:00Z").status
     assert copies.at("2026-11-29T18:00:00Z").status == before
 
 
-def test_a_clock_that_is_put_back_does_not_make_engines_wait_for_a_year() -> None:
-    copies = _unseen()
+def test_a_clock_that_is_set_back_does_not_make_engines_wait_for_a_year() -> None:
+    copies = _outage()
     copies.at("2027-11-29T12:00:00Z")
     copies.at(NOW)
     assert not copies.importing
 
 
-def test_an_outage_does_not_undo_what_was_done() -> None:
+def test_an_outage_does_not_repeat_a_finished_import() -> None:
     copies = _imported()
     copies.restart()
     copies.error = "no answer"
     copies.at("2026-11-29T12:02:00Z")
-    assert (copies.synced, copies.message) == (("Unknown", "LustreAPIUnavailable"), "no answer")
+    assert (copies.synced, copies.message) == (("Unknown", "LustreAPIUnavailable"), "no answer.")
     assert not copies.importing
     copies.error = None
     copies.at("2026-11-29T12:03:00Z")
     assert (copies.verbs(), copies.synced) == (["import"], ("True", "Imported"))
 
 
-def test_a_copy_that_runs_is_looked_for_during_an_outage() -> None:
+def test_a_running_copy_is_followed_during_an_outage() -> None:
     copies = importing()
     copies.error = "no answer"
     assert copies.look("2026-11-29T12:02:00Z").part.again == 15
@@ -349,14 +354,19 @@ def test_a_copy_that_runs_is_looked_for_during_an_outage() -> None:
 @table(
     "proven, error, reason, words",
     {
-        "that does not exist": (True, None, ("False", "InstanceMissing"), "knows no instance projects/"),
-        "which nobody misses before the tier can be used": (
+        "that does not exist": (
+            True,
+            None,
+            ("False", "InstanceMissing"),
+            "does not exist, so kvtier cannot copy data.",
+        ),
+        "that does not exist before the tier is usable": (
             False,
             None,
             ("False", "Waiting"),
-            "nothing is copied before the shared tier can be written to",
+            "kvtier copies nothing until engines can write to the Lustre tier.",
         ),
-        "of which the API says nothing yet": (False, REFUSED, ("Unknown", "LustreAPIUnavailable"), REFUSED),
+        "that the API does not return": (False, REFUSED, ("Unknown", "LustreAPIUnavailable"), REFUSED),
     },
 )
 def test_an_instance(proven: bool, error: str | None, reason: tuple[str, str], words: str) -> None:

@@ -1,4 +1,4 @@
-"""What is said of maintenance, and when engines leave the shared tier for it: once, and back once."""
+"""MaintenanceScheduled, and when engines leave the Lustre tier: one rollout before and one after maintenance."""
 
 from dataclasses import replace
 from typing import Any
@@ -41,67 +41,79 @@ def test_a_pool_without_lustre_has_no_maintenance() -> None:
 @table(
     "of, now, instance, reason, words",
     {
-        "what is announced is told with what it does": (
+        "scheduled maintenance is reported with its effect": (
             RIDE,
             BEFORE,
             ANNOUNCED,
             "Scheduled",
-            "from 2026-12-06 02:00 UTC to 2026-12-06 03:00 UTC: reads and writes hang for 2 to 25 minutes and go on",
+            "from 2026-12-06 02:00 UTC to 2026-12-06 03:00 UTC. Reads and writes hang for 2 to 25 minutes, and then",
         ),
-        "who rides stays until the window": (RIDE, SOON, ANNOUNCED, "Scheduled", "hang for 2 to 25 minutes"),
-        "who will leave knows when": (
+        "with Ride, engines stay": (RIDE, SOON, ANNOUNCED, "Scheduled", "hang for 2 to 25 minutes"),
+        "with Bypass, the message says when engines leave": (
             BYPASS,
             BEFORE,
             ANNOUNCED,
             "Scheduled",
-            "engines are rolled from 2026-12-06 01:30 UTC on to run without the shared tier, and back after it",
+            "Engines run without the Lustre tier from 2026-12-06 01:30 UTC until the maintenance is over.",
         ),
-        "inside the window it may go on": (
+        "inside the window it may be in progress": (
             RIDE,
             WITHIN,
             ANNOUNCED,
             "InProgress",
-            "is in progress (from 2026-12-06 02:00 UTC to 2026-12-06 03:00 UTC): engines keep the tier",
+            "is in progress (from 2026-12-06 02:00 UTC to 2026-12-06 03:00 UTC). Engines keep the Lustre tier.",
         ),
-        "it goes on while the instance says so": (RIDE, BEFORE, UPGRADING, "InProgress", "in progress (from"),
-        "it goes on after the window": (RIDE, AFTER, UPGRADING, "InProgress", "is in progress: engines"),
-        "it goes on without an announcement": (
+        "it is in progress while the instance is UPGRADING": (
+            RIDE,
+            BEFORE,
+            UPGRADING,
+            "InProgress",
+            "in progress (from",
+        ),
+        "it is in progress after the window": (
+            RIDE,
+            AFTER,
+            UPGRADING,
+            "InProgress",
+            "is in progress. Engines",
+        ),
+        "it is in progress without a schedule": (
             RIDE,
             BEFORE,
             SURPRISED,
             "InProgress",
-            "engines keep the tier",
+            "Engines keep the Lustre tier.",
         ),
-        "engines stay when it comes without an announcement": (
+        "engines stay when it starts without a schedule": (
             BYPASS,
             BEFORE,
             SURPRISED,
             "InProgress",
-            "is in progress: engines keep the tier",
+            "is in progress. Engines keep the Lustre tier.",
         ),
         "engines stay while the instance is repaired": (
             BYPASS,
             BEFORE,
             replace(UNANNOUNCED, state="REPAIRING"),
             "InProgress",
-            "Google repairs instance",
+            "Google is repairing instance",
         ),
-        "a window that has passed is over": (RIDE, AFTER, ANNOUNCED, "NoneScheduled", "is announced"),
-        "nothing is announced": (
+        "a window that has passed is over": (RIDE, AFTER, ANNOUNCED, "NoneScheduled", "is scheduled."),
+        "nothing is scheduled": (
             RIDE,
             BEFORE,
             UNANNOUNCED,
             "NoneScheduled",
-            "that have a maintenance window",
+            "only for instances with a maintenance window.",
         ),
-        "nothing is announced where there is a window": (
+        "nothing is scheduled, with a window in the spec": (
             WINDOWED,
             BEFORE,
             UNANNOUNCED,
             "NoneScheduled",
-            "is announced",
+            "is scheduled.",
         ),
-        "an instance that is not there yet": (RIDE, BEFORE, None, "NoneScheduled", "no instance yet"),
+        "an instance that does not exist yet": (RIDE, BEFORE, None, "NoneScheduled", "does not exist yet."),
         "a window without an end lasts an hour": (
             RIDE,
             BEFORE,
@@ -126,29 +138,29 @@ def test_the_condition(of: KVCachePool, now: str, instance: Instance | None, rea
         "an extreme one": (1000, 963_000, True),
         "the same size in a slow tier": (125, 1_008_000, False),
         "an extreme one of the Dynamic tier": (0, 8_024_000, True),
-        "a tier that nobody knows": (2000, 10_000_000, False),
+        "an unknown tier": (2000, 10_000_000, False),
     },
 )
 @pytest.mark.parametrize("of", [RIDE, BYPASS], ids=["ride", "bypass"])
-def test_extreme_sizes_are_warned_of_longer_downtimes(
+def test_extreme_sizes_are_reported_with_longer_downtimes(
     of: KVCachePool, throughput: int, gib: int, warned: bool
 ) -> None:
     instance = replace(ANNOUNCED, throughput=throughput, capacity=gib << 30)
     (condition,) = _look(of, BEFORE, LustreFacts(instance)).part.conditions
-    assert ("for up to 4 hours" in condition.message) == warned
+    assert ("(up to 4 hours for an instance of this size)" in condition.message) == warned
 
 
 @table(
     "seen, words",
     {
-        "why the API says nothing": (
+        "an error of the API": (
             LustreFacts(error="grant roles/lustre.viewer"),
             "grant roles/lustre.viewer",
         ),
-        "an instance that is not known": (None, "sooner with spec.cluster"),
+        "an unknown instance": (None, "Set spec.cluster to look it up earlier."),
     },
 )
-def test_what_cannot_be_seen_is_unknown(seen: LustreFacts | None, words: str) -> None:
+def test_the_condition_is_unknown_for(seen: LustreFacts | None, words: str) -> None:
     reason = "LustreAPIUnavailable" if seen else "InstanceUnknown"
     (condition,) = _look(BYPASS, BEFORE, seen).part.conditions
     assert_verdict(condition, "MaintenanceScheduled", "Unknown", reason, words)
@@ -163,26 +175,26 @@ def test_what_cannot_be_seen_is_unknown(seen: LustreFacts | None, words: str) ->
         "nothing to wait for": (RIDE, AFTER, None),
     },
 )
-def test_when_to_look_again(of: KVCachePool, now: str, again: float | None) -> None:
+def test_seconds_until_the_next_reconciliation(of: KVCachePool, now: str, again: float | None) -> None:
     assert _look(of, now, LustreFacts(ANNOUNCED)).part.again == again
 
 
 @table(
     "now, window, bypass",
     {
-        "early in the window it is worth it": ("02:29:59", ("02:00:00", "03:00:00"), True),
-        "late in the window it is not": ("02:30:00", ("02:00:00", "03:00:00"), False),
-        "a short window is left until it begins": ("01:59:59", ("02:00:00", "02:20:00"), True),
-        "but not later": ("02:00:00", ("02:00:00", "02:20:00"), False),
+        "early in the window, engines still leave": ("02:29:59", ("02:00:00", "03:00:00"), True),
+        "late in the window, they stay": ("02:30:00", ("02:00:00", "03:00:00"), False),
+        "engines leave until a short window begins": ("01:59:59", ("02:00:00", "02:20:00"), True),
+        "and stay after it began": ("02:00:00", ("02:00:00", "02:20:00"), False),
     },
 )
-def test_an_operator_that_comes_late(now: str, window: tuple[str, str], bypass: bool) -> None:
+def test_a_late_reconciliation(now: str, window: tuple[str, str], bypass: bool) -> None:
     seen = LustreFacts(_window(*(f"2026-12-06T{time}Z" for time in window)))
     assert _look(BYPASS, f"2026-12-06T{now}Z", seen).bypass is bypass
 
 
 class Watch(Simulation):
-    """A pool whose engines run, with an instance whose maintenance is announced."""
+    """A pool whose engines run, with scheduled maintenance."""
 
     def __init__(self, of: KVCachePool = BYPASS) -> None:
         used = in_use(of, UNANNOUNCED)
@@ -190,7 +202,7 @@ class Watch(Simulation):
         self.objects = used.objects
 
     def away(self, now: str, instance: Instance | None = ANNOUNCED, error: str | None = None) -> bool:
-        """Look at the instance; whether engines run without the tier then."""
+        """Reconcile with this instance or error; whether engines then run without the tier."""
         self.instance, self.error = instance, error
         self.at(now)
         self.start_engines()
@@ -198,16 +210,16 @@ class Watch(Simulation):
         assert self.mounted() is not bypassed
         return bypassed
 
-    def said(self) -> str:
+    def message(self) -> str:
         return self.condition("MaintenanceScheduled").message
 
-    def told(self) -> list[str]:
+    def reported(self) -> list[str]:
         """Events of maintenance so far."""
         ours = ("MaintenanceScheduled", "TierBypassed", "TierResumed")
         return [reason for reason in self.reasons() if reason in ours]
 
 
-def test_engines_leave_before_the_window_and_come_back_after_it() -> None:
+def test_engines_leave_before_the_window_and_return_after_it() -> None:
     watch = Watch()
     looks = (
         (BEFORE, ANNOUNCED, False),
@@ -223,54 +235,54 @@ def test_engines_leave_before_the_window_and_come_back_after_it() -> None:
     )
     for now, instance, away in looks:
         assert watch.away(now, instance) == away, now
-    assert watch.told() == ["MaintenanceScheduled", "TierBypassed", "TierResumed"]
+    assert watch.reported() == ["MaintenanceScheduled", "TierBypassed", "TierResumed"]
 
 
-def test_nothing_is_written_while_engines_are_away_and_the_pool_is_ready_without_its_tier() -> None:
+def test_the_condition_is_steady_while_engines_are_away_and_the_pool_is_ready_without_its_tier() -> None:
     watch = Watch()
     watch.away(SOON)
     watch.at(SOON)
     before = watch.condition("MaintenanceScheduled")
     assert watch.verdict("Ready") == ("True", "WithoutSharedTier")
-    assert "because of maintenance" in watch.said()
+    assert "because of maintenance" in watch.message()
     for now, instance in ((WITHIN, UPGRADING), ("2026-12-06T02:59:00Z", ANNOUNCED)):
         watch.away(now, instance)
         assert watch.condition("MaintenanceScheduled") == before
 
 
 @table(
-    "instance, away, told",
+    "instance, away, reasons",
     {
-        "a window that is called off": (UNANNOUNCED, False, ["TierResumed"]),
-        "a window that is put off for a week, which is announced again": (
+        "a cancelled window": (UNANNOUNCED, False, ["TierResumed"]),
+        "a window that moves by a week, which is a new Event": (
             _window("2026-12-13T02:00:00Z", "2026-12-13T03:00:00Z"),
             False,
             ["TierResumed", "MaintenanceScheduled"],
         ),
         "a window that moves a little": (_window("2026-12-06T02:30:00Z", "2026-12-06T03:30:00Z"), True, []),
-        "a window that is gone because the work has begun": (SURPRISED, True, []),
-        "an instance that is gone": (None, True, []),
+        "a window that disappears because the maintenance began": (SURPRISED, True, []),
+        "an instance that was deleted": (None, True, []),
     },
 )
-def test_after_engines_have_left(instance: Instance | None, away: bool, told: list[str]) -> None:
+def test_after_engines_have_left(instance: Instance | None, away: bool, reasons: list[str]) -> None:
     watch = Watch()
     watch.away(SOON)
     assert [watch.away(f"2026-12-06T01:{minute}:00Z", instance) for minute in (40, 45)] == [away, away]
-    assert watch.told() == ["TierBypassed", *told]
+    assert watch.reported() == ["TierBypassed", *reasons]
 
 
-def test_an_outage_changes_nothing_for_the_engines() -> None:
+def test_an_outage_does_not_move_engines() -> None:
     watch = Watch()
     watch.away(BEFORE)
     assert not watch.away("2026-12-06T01:10:00Z", None, "no answer")
     assert watch.verdict("MaintenanceScheduled") == ("Unknown", "LustreAPIUnavailable")
-    assert not watch.away("2026-12-06T01:20:00Z"), "an outage says nothing about engines"
+    assert not watch.away("2026-12-06T01:20:00Z"), "an outage does not move engines"
     assert watch.away(SOON)
     for now in (WITHIN, "2026-12-06T05:00:00Z", "2026-12-07T05:00:00Z"):
         assert watch.away(now, None, "no answer")
-        assert watch.said().endswith("cannot be told: no answer")
+        assert watch.message().endswith("The end of its maintenance is unknown. no answer.")
     assert not watch.away("2026-12-07T05:10:00Z", UNANNOUNCED)
-    assert watch.told().count("TierBypassed") == watch.told().count("TierResumed") == 1
+    assert watch.reported().count("TierBypassed") == watch.reported().count("TierResumed") == 1
 
 
 @table(
@@ -280,40 +292,40 @@ def test_an_outage_changes_nothing_for_the_engines() -> None:
         "at the end": ("2026-12-06T02:59:59Z", AFTER, "2026-12-06T02:59:58Z"),
     },
 )
-def test_clocks_that_differ_a_little_roll_nobody_twice(times: tuple[str, ...]) -> None:
+def test_small_differences_of_the_clock_cause_no_second_rollout(times: tuple[str, ...]) -> None:
     watch = Watch()
     for now in (SOON, *times):
         watch.away(now)
-    assert watch.told() in (["TierBypassed"], ["TierBypassed", "TierResumed"])
+    assert watch.reported() in (["TierBypassed"], ["TierBypassed", "TierResumed"])
 
 
-def test_who_decides_to_ride_comes_back_at_once() -> None:
+def test_engines_return_at_once_when_the_spec_changes_to_ride() -> None:
     watch = Watch()
     watch.away(SOON)
     watch.edit(tiers={"lustre": {"maintenance": "Ride"}})
     assert not watch.away(WITHIN)
-    assert watch.told()[-1] == "TierResumed"
+    assert watch.reported()[-1] == "TierResumed"
 
 
 @table("changes", {"a Required pool": {}, "an Opportunistic pool": {"mode": "Opportunistic"}})
-def test_who_rides_never_leaves(changes: dict[str, Any]) -> None:
+def test_with_ride_engines_never_leave(changes: dict[str, Any]) -> None:
     watch = Watch(pool(**joined(api(), changes)))
     for now, instance in ((BEFORE, ANNOUNCED), (SOON, ANNOUNCED), (WITHIN, UPGRADING), (AFTER, ANNOUNCED)):
         assert not watch.away(now, instance)
-    assert watch.told() == ["MaintenanceScheduled"]
+    assert watch.reported() == ["MaintenanceScheduled"]
 
 
 @pytest.mark.parametrize("state", ["UPDATING", "ACTIVE"])
-def test_growth_after_the_window_keeps_nobody_away(state: str) -> None:
+def test_engines_return_after_the_window_during_a_resize(state: str) -> None:
     watch = Watch()
     watch.away(SOON)
     assert not watch.away(AFTER, replace(ANNOUNCED, state=state))
 
 
-def test_an_announcement_is_an_event_once_and_once_more_when_it_changes() -> None:
+def test_a_schedule_is_one_event_and_another_when_it_changes() -> None:
     watch = Watch(RIDE)
     for now, instance in ((BEFORE, UNANNOUNCED), (BEFORE, ANNOUNCED), (SOON, ANNOUNCED)):
         watch.away(now, instance)
-    assert watch.events == [PoolEvent("Normal", "MaintenanceScheduled", watch.said())]
+    assert watch.events == [PoolEvent("Normal", "MaintenanceScheduled", watch.message())]
     watch.away(SOON, _window("2026-12-06T04:00:00Z", "2026-12-06T05:00:00Z"))
-    assert watch.told() == ["MaintenanceScheduled"] * 2
+    assert watch.reported() == ["MaintenanceScheduled"] * 2

@@ -1,4 +1,4 @@
-"""Operations of the Lustre API, followed from request to end, whatever fails or gets lost on the way."""
+"""Operations of the Lustre API, from the request to the end, with failures and lost responses."""
 
 import uuid
 from dataclasses import replace
@@ -34,7 +34,7 @@ REFUSALS = (
 
 
 class Process:
-    """What one process knows of the API's answers; the pool's status is what the next one starts from."""
+    """One process with the responses of the API. The next process starts with only the pool's status."""
 
     def __init__(self, of: KVCachePool | None = None) -> None:
         self.pool = of or pool()
@@ -50,22 +50,22 @@ class Process:
     def dying(
         self, now: str = NOW, desired: DesiredOperation | None = NIGHT, kind: Kind = "Export"
     ) -> Followed:
-        """Follow, and die before the status is written."""
+        """Follow, and stop before the status is written."""
         known = operations_of(self.pool, LustreFacts(operations=dict(self.answers)), now)
         return follow(known, kind, desired)
 
     def asks(self, now: str = NOW, desired: DesiredOperation = NIGHT) -> Call:
-        """Follow, and make the request that is due."""
+        """Follow, and send the request that is due."""
         call = self.at(now, desired).call
-        assert call is not None, "nothing is asked for"
+        assert call is not None, "nothing is requested"
         return call
 
     def answer(self, name: str = NAME, **fields: Any) -> None:
-        """What the API says of the last request."""
+        """The response of the API to the last request."""
         self.answers[self.status.request_id] = Operation(name, **fields)
 
     def refuse(self, code: str, message: str = "no") -> None:
-        """The last request has started no operation."""
+        """The API refuses the last request."""
         self.answer("", done=True, code=code, message=message)
 
     @property
@@ -84,7 +84,7 @@ def process() -> Process:
 
 @pytest.fixture
 def running(process: Process) -> Process:
-    """The API has taken the request."""
+    """The API accepted the request."""
     process.at()
     process.answer()
     process.at(MINUTE)
@@ -92,16 +92,16 @@ def running(process: Process) -> Process:
 
 
 def failed(**changes: Any) -> Process:
-    """A process that finds this failure in the status."""
+    """A process whose status has this failure."""
     found = {"progress_time": NOW, "code": "Internal", **changes}
     return Process(with_status(pool(), PoolStatus(operations=[FAILED.model_copy(update=found)])))
 
 
-def test_nothing_is_done_that_is_not_desired(process: Process) -> None:
+def test_nothing_is_requested_that_is_not_desired(process: Process) -> None:
     assert process.at(desired=None) == Followed()
 
 
-def test_what_is_desired_is_asked_for(process: Process) -> None:
+def test_a_desired_operation_is_requested(process: Process) -> None:
     call = process.asks()
     assert (call.verb, call.instance, call.body) == ("export", INSTANCE, NIGHT.body)
     assert str(uuid.UUID(call.request)) == process.status.request_id
@@ -116,7 +116,7 @@ def test_every_kind_has_its_verb(kind: Kind) -> None:
     assert [call.verb for call in found.calls] == [kind.lower()]
 
 
-def test_kinds_do_not_get_in_each_others_way(process: Process) -> None:
+def test_kinds_are_independent(process: Process) -> None:
     first = process.asks()
     found = process.dying(desired=replace(NIGHT, kind="Import"), kind="Import")
     assert found.call is not None
@@ -126,23 +126,29 @@ def test_kinds_do_not_get_in_each_others_way(process: Process) -> None:
 @table(
     "fields, state, code",
     {
-        "one under way runs": ({}, "Running", None),
-        "one that ends well has succeeded": ({"done": True}, "Succeeded", None),
-        "a transfer without failures has succeeded": (
+        "an operation in progress runs": ({}, "Running", None),
+        "an operation that ends without an error succeeded": ({"done": True}, "Succeeded", None),
+        "a transfer without failures succeeded": (
             {"done": True, "counters": Counters(found=3, copied=2, skipped=1)},
             "Succeeded",
             None,
         ),
-        "one that ends with an error has failed": ({"done": True, "code": "Internal"}, "Failed", "Internal"),
-        "a transfer of which objects failed has failed": (
+        "an operation that ends with an error failed": (
+            {"done": True, "code": "Internal"},
+            "Failed",
+            "Internal",
+        ),
+        "a transfer with failed objects failed": (
             {"done": True, "counters": Counters(found=3, copied=2, failed=1)},
             "Failed",
             "ObjectsFailed",
         ),
-        "objects that fail meanwhile do not end it": ({"counters": Counters(failed=1)}, "Running", None),
+        "failed objects do not end a transfer": ({"counters": Counters(failed=1)}, "Running", None),
     },
 )
-def test_how_it_stands(process: Process, fields: dict[str, Any], state: str, code: str | None) -> None:
+def test_the_state_of_an_operation(
+    process: Process, fields: dict[str, Any], state: str, code: str | None
+) -> None:
     process.at()
     process.answer(**fields)
     assert process.at(MINUTE).call is None
@@ -174,13 +180,13 @@ def test_the_time_of_progress_moves_only_with_progress(process: Process) -> None
     "answer",
     {
         "while it runs": Operation(NAME),
-        "while its request is under way": Operation(),
+        "while its request is in progress": Operation(),
         "after it has succeeded": Operation(NAME, done=True),
         "after it has failed": Operation(NAME, done=True, code="Internal", message="no"),
         "after it was refused": Operation(done=True, code="InvalidArgument", message="no"),
     },
 )
-def test_a_second_look_changes_nothing(process: Process, answer: Operation) -> None:
+def test_a_second_reconciliation_changes_nothing(process: Process, answer: Operation) -> None:
     process.at()
     process.answers[process.status.request_id] = answer
     process.at("2026-11-29T12:00:10Z")
@@ -191,9 +197,9 @@ def test_a_second_look_changes_nothing(process: Process, answer: Operation) -> N
 
 @table(
     "late",
-    {"when the API has forgotten it": None, "when an older answer comes late": Operation(NAME)},
+    {"when the API no longer returns it": None, "when an older response comes late": Operation(NAME)},
 )
-def test_what_is_done_is_not_done_again(running: Process, late: Operation | None) -> None:
+def test_a_succeeded_operation_is_not_repeated(running: Process, late: Operation | None) -> None:
     running.answer(done=True)
     assert running.at(MINUTE).again is None
     running.answers = {running.status.request_id: late} if late else {}
@@ -202,7 +208,9 @@ def test_what_is_done_is_not_done_again(running: Process, late: Operation | None
 
 
 @table("code, state", {"to its success": ("", "Succeeded"), "to its failure": ("Internal", "Failed")})
-def test_what_is_not_desired_any_more_is_followed_to_its_end(running: Process, code: str, state: str) -> None:
+def test_an_operation_that_is_no_longer_desired_is_followed_to_its_end(
+    running: Process, code: str, state: str
+) -> None:
     found = running.at(MINUTE, desired=None)
     assert (running.status.state, found.again, found.call) == ("Running", DEFAULT.moving, None)
     running.answer(done=True, code=code)
@@ -211,7 +219,7 @@ def test_what_is_not_desired_any_more_is_followed_to_its_end(running: Process, c
         assert (running.status.state, found.again, found.call) == (state, None, None)
 
 
-def test_the_next_one_waits_for_the_one_that_runs(running: Process) -> None:
+def test_the_next_operation_waits_for_the_running_one(running: Process) -> None:
     assert running.at(MINUTE, NEXT).call is None
     assert running.status.subject == NIGHT.subject
     running.answer(done=True)
@@ -220,13 +228,13 @@ def test_the_next_one_waits_for_the_one_that_runs(running: Process) -> None:
     assert (running.status.name, running.status.transfer) == (None, None)
 
 
-def test_the_next_one_does_not_wait_for_the_retry_of_another_and_counts_its_own_attempts() -> None:
+def test_the_next_operation_does_not_wait_for_the_retry_of_another_and_counts_its_own_attempts() -> None:
     process = failed(attempt=7)
     process.asks("2026-11-29T12:00:01Z", NEXT)
     assert (process.attempt, process.status.code) == ((NEXT.subject, "Running", 1), None)
 
 
-def test_one_that_comes_back_after_another_is_another_request(process: Process) -> None:
+def test_an_operation_that_is_desired_again_after_another_is_a_new_request(process: Process) -> None:
     requests = set()
     for desired in (NIGHT, NEXT, NIGHT):
         requests.add(process.asks(desired=desired).request)
@@ -235,12 +243,12 @@ def test_one_that_comes_back_after_another_is_another_request(process: Process) 
     assert len(requests) == 3
 
 
-def test_a_pool_of_the_same_name_makes_requests_of_its_own(process: Process) -> None:
+def test_another_pool_of_the_same_name_sends_other_requests(process: Process) -> None:
     other = Process(pool(metadata={"uid": "another"}))
     assert process.asks().request != other.asks().request
 
 
-# Failures, and when they are tried again.
+# Failures and retries.
 
 
 def test_a_refusal_is_a_failure_without_a_name(process: Process) -> None:
@@ -255,14 +263,14 @@ def test_a_refusal_is_a_failure_without_a_name(process: Process) -> None:
 @table(
     "attempt, code, wait",
     {
-        "the first time after a minute": (1, "Internal", 60.0),
-        "the second time after two": (2, "Internal", 120.0),
-        "the fifth time after a quarter of an hour": (5, "ResourceExhausted", 960.0),
-        "then every half hour": (6, "Internal", 1800.0),
-        "for ever": (10_000, "Internal", 1800.0),
-        "a busy instance is asked every minute": (9, "Aborted", 60.0),
-        "so is one that is not ready": (9, "FailedPrecondition", 60.0),
-        "an attempt that nobody counted is a first one": (0, "Internal", 30.0),
+        "the first retry after a minute": (1, "Internal", 60.0),
+        "the second after two minutes": (2, "Internal", 120.0),
+        "the fifth after 16 minutes": (5, "ResourceExhausted", 960.0),
+        "then every 30 minutes": (6, "Internal", 1800.0),
+        "without an end": (10_000, "Internal", 1800.0),
+        "every minute for a busy instance": (9, "Aborted", 60.0),
+        "every minute for an instance that is not ready": (9, "FailedPrecondition", 60.0),
+        "an attempt without a number counts as the first": (0, "Internal", 30.0),
     },
 )
 def test_back_off(attempt: int, code: str, wait: float) -> None:
@@ -278,18 +286,21 @@ def test_back_off(attempt: int, code: str, wait: float) -> None:
             {"progress_time": None, "start_time": "2026-11-29T11:59:30Z"},
             30.0,
         ),
-        "for a clock that was a little ahead": ({"progress_time": "2026-11-29T12:00:30Z"}, 90.0),
-        "not for one that was years ahead": ({"progress_time": "2031-01-01T00:00:00Z"}, None),
-        "not for a time that cannot be read": ({"progress_time": "soon"}, None),
+        "from a failure in the near future, by a wrong clock": (
+            {"progress_time": "2026-11-29T12:00:30Z"},
+            90.0,
+        ),
+        "not for a failure years ahead": ({"progress_time": "2031-01-01T00:00:00Z"}, None),
+        "not for a time that is not a time": ({"progress_time": "soon"}, None),
         "not for a time that does not exist": ({"progress_time": "2026-13-45T99:00:00Z"}, None),
     },
 )
-def test_it_is_waited(noted: dict[str, Any], wait: float | None) -> None:
+def test_a_retry_waits(noted: dict[str, Any], wait: float | None) -> None:
     found = failed(**noted).at()
     assert (found.again if found.call is None else None) == wait
 
 
-def test_it_is_tried_again_when_the_wait_is_over() -> None:
+def test_a_failed_operation_is_retried_after_the_delay() -> None:
     process = failed(name=NAME, message="no", attempt=3)
     assert process.at("2026-11-29T12:03:59Z").again == 1.0
     process.asks("2026-11-29T12:04:00Z")
@@ -299,7 +310,7 @@ def test_it_is_tried_again_when_the_wait_is_over() -> None:
 
 
 @given(st.integers(-5, 10**6), st.text(max_size=30), st.sampled_from(["Internal", "Aborted", "", "Odd"]))
-def test_whatever_the_status_says_there_is_a_next_step(attempt: int, time: str, code: str) -> None:
+def test_any_status_has_a_next_step(attempt: int, time: str, code: str) -> None:
     found = failed(attempt=attempt, progress_time=time, code=code).at()
     assert found.call is not None or (found.again is not None and 0 < found.again <= 1800.0)
 
@@ -308,12 +319,12 @@ def test_whatever_the_status_says_there_is_a_next_step(attempt: int, time: str, 
     "name, code, same",
     {
         **{f"{code} refuses the request": ("", code, False) for code in REFUSALS},
-        **{f"after {code} it may have been carried out": ("", code, True) for code in UNANSWERED},
-        "the operation itself ran into a deadline": (NAME, "DeadlineExceeded", False),
-        "the API has forgotten the operation": (NAME, "NotFound", False),
+        **{f"after {code} the API may have carried it out": ("", code, True) for code in UNANSWERED},
+        "the operation itself exceeded a deadline": (NAME, "DeadlineExceeded", False),
+        "the API does not know the operation": (NAME, "NotFound", False),
     },
 )
-def test_only_a_request_that_may_have_been_carried_out_is_repeated_as_it_was(
+def test_only_a_request_that_the_api_may_have_carried_out_is_repeated_unchanged(
     process: Process, name: str, code: str, same: bool
 ) -> None:
     first = process.asks()
@@ -325,7 +336,7 @@ def test_only_a_request_that_may_have_been_carried_out_is_repeated_as_it_was(
     assert (again == first) is same
 
 
-def test_an_answer_that_came_after_all_is_taken(process: Process) -> None:
+def test_a_late_response_counts(process: Process) -> None:
     process.at()
     process.refuse("DeadlineExceeded")
     process.at()
@@ -337,16 +348,16 @@ def test_an_answer_that_came_after_all_is_taken(process: Process) -> None:
 @table(
     "message, problems, reported",
     {
-        "what the API says": ("no", (), "no"),
-        "what it says about objects": (
+        "the message of the API": ("no", (), "no"),
+        "errors of objects": (
             "",
             ("gs://a: denied", "gs://b: denied"),
             "gs://a: denied; gs://b: denied",
         ),
         "both": ("some failed", ("gs://a: denied",), "some failed; gs://a: denied"),
         "nothing": ("", (), None),
-        "no more than the status takes": ("x" * 990, ("y" * 5000,), "x" * 990 + "; " + "y" * 8),
-        "a message of letters of any kind": ("ä\n😀" * 2000, (), ("ä\n😀" * 2000)[:1000]),
+        "at most what the status allows": ("x" * 990, ("y" * 5000,), "x" * 990 + "; " + "y" * 8),
+        "a message with any characters": ("ä\n😀" * 2000, (), ("ä\n😀" * 2000)[:1000]),
     },
 )
 def test_messages(process: Process, message: str, problems: tuple[str, ...], reported: str | None) -> None:
@@ -357,26 +368,26 @@ def test_messages(process: Process, message: str, problems: tuple[str, ...], rep
     OperationStatus.model_validate(process.status.model_dump(by_alias=True))
 
 
-# Requests and answers that get lost: nothing is asked for twice, nothing is forgotten.
+# Lost requests and responses: no operation is requested twice, none is forgotten.
 
 
-def test_a_process_that_dies_before_the_status_is_written_repeats_its_request(process: Process) -> None:
+def test_a_process_that_stopped_before_it_wrote_the_status_repeats_its_request(process: Process) -> None:
     assert process.dying().call == process.asks(MINUTE)
 
 
-def test_the_same_holds_for_the_next_one(running: Process) -> None:
+def test_the_next_request_is_repeated_after_a_restart(running: Process) -> None:
     running.answer(done=True)
     running.at(MINUTE)
     running.answers.clear()
     assert running.dying(desired=NEXT).call == running.asks(LATER, NEXT)
 
 
-def test_and_for_a_retry() -> None:
+def test_a_retry_is_repeated_after_a_restart() -> None:
     process = failed(code="ResourceExhausted")
     assert process.dying(LATER).call == process.asks("2026-11-29T13:00:30Z")
 
 
-def test_a_request_whose_status_was_not_written_is_found_again(process: Process) -> None:
+def test_a_request_without_status_is_found_again(process: Process) -> None:
     lost = process.dying().call
     assert lost is not None
     process.answers[lost.request] = Operation(NAME)
@@ -385,12 +396,12 @@ def test_a_request_whose_status_was_not_written_is_found_again(process: Process)
     assert (process.status.name, process.status.request_id) == (NAME, lost.request)
 
 
-def test_a_request_that_no_answer_came_to_is_repeated_after_a_restart(process: Process) -> None:
+def test_a_request_without_response_is_repeated_after_a_restart(process: Process) -> None:
     assert process.asks() == process.asks(LATER)
     assert (process.status.attempt, process.found.again) == (1, DEFAULT.moving)
 
 
-def test_a_request_under_way_is_not_repeated(process: Process) -> None:
+def test_a_request_in_progress_is_not_repeated(process: Process) -> None:
     process.at()
     process.answer("")
     found = process.at(MINUTE)
@@ -410,11 +421,11 @@ def test_an_operation_with_a_name_is_followed_and_not_repeated_after_a_restart(r
     assert running.status.state == "Succeeded"
 
 
-def test_a_lost_request_that_is_not_desired_any_more_is_forgotten(process: Process) -> None:
+def test_a_lost_request_that_is_no_longer_desired_is_dropped(process: Process) -> None:
     process.at()
     assert process.at(LATER, desired=None) == Followed()
 
 
-def test_a_lost_request_does_not_hold_up_the_next_one(process: Process) -> None:
+def test_a_lost_request_does_not_block_the_next_one(process: Process) -> None:
     assert process.asks().request != process.asks(LATER, NEXT).request
     assert process.attempt == (NEXT.subject, "Running", 1)

@@ -1,4 +1,4 @@
-"""TierWritable: when a Job is made, tried again and kept, what it has found, and what that means for engines."""
+"""TierWritable: when a Job is created, retried and kept, its result, and the effect on engines."""
 
 from typing import Any
 
@@ -82,15 +82,15 @@ def _said(found: WriteProbe, status: str, reason: str, words: str) -> str:
 @table(
     "live, made, kept, reason",
     {
-        "a bound claim is tried out": ([], [FIRST], [], "Probing"),
-        "a Job that runs is waited for": ([FIRST], [], [FIRST], "Probing"),
-        "a Job that has succeeded is the record": ([DONE], [], [DONE], "Written"),
-        "its verdict counts before its Pods are gone": ([SUCCEEDS], [], [DONE], "Written"),
-        "and if its Pod hangs for ever": ([FAILS], [NEXT], [FAILED], "ProbeFailed"),
-        "a failed Job is tried again": ([FAILED], [NEXT], [FAILED], "ProbeFailed"),
-        "its finding stands meanwhile": ([NEXT, FAILED], [], [FAILED, NEXT], "ProbeFailed"),
-        "until the next one fails, too": ([NEXT_FAILED, FAILED], [], [NEXT], "ProbeFailed"),
-        "or succeeds": ([FAILED, NEXT_DONE], [], [NEXT], "Written"),
+        "a bound PVC gets a Job": ([], [FIRST], [], "Probing"),
+        "a running Job is kept": ([FIRST], [], [FIRST], "Probing"),
+        "a succeeded Job is kept as the record": ([DONE], [], [DONE], "Written"),
+        "its result counts before its Pods are deleted": ([SUCCEEDS], [], [DONE], "Written"),
+        "also if its Pod hangs": ([FAILS], [NEXT], [FAILED], "ProbeFailed"),
+        "a failed Job is retried": ([FAILED], [NEXT], [FAILED], "ProbeFailed"),
+        "its result is reported meanwhile": ([NEXT, FAILED], [], [FAILED, NEXT], "ProbeFailed"),
+        "until the next Job fails too": ([NEXT_FAILED, FAILED], [], [NEXT], "ProbeFailed"),
+        "or until it succeeds": ([FAILED, NEXT_DONE], [], [NEXT], "Written"),
     },
 )
 def test_jobs(live: list[Any], made: list[Any], kept: list[Any], reason: str) -> None:
@@ -100,7 +100,7 @@ def test_jobs(live: list[Any], made: list[Any], kept: list[Any], reason: str) ->
     assert (_reason(found), found.proven) == (reason, reason == "Written")
 
 
-def test_a_failed_job_is_left_alone_for_a_while() -> None:
+def test_a_failed_job_is_not_retried_at_once() -> None:
     found = _plan(POOL, claim(POOL), FAILED, now=SOON)
     assert (_made(found), _deleted(found), _reason(found)) == ([], set(), "ProbeFailed")
 
@@ -108,9 +108,9 @@ def test_a_failed_job_is_left_alone_for_a_while() -> None:
 @table(
     "of, live, made",
     {
-        "a Job that succeeded outlives a change of the image": (OTHER_IMAGE, DONE, []),
-        "one that runs is replaced": (OTHER_IMAGE, FIRST, [job(OTHER_IMAGE)]),
-        "root's help is tried at once": (AS_ROOT, FAILED, [job(AS_ROOT)]),
+        "a succeeded Job is kept after a change of the image": (OTHER_IMAGE, DONE, []),
+        "a running Job is replaced": (OTHER_IMAGE, FIRST, [job(OTHER_IMAGE)]),
+        "prepareAsRoot is tried at once": (AS_ROOT, FAILED, [job(AS_ROOT)]),
     },
 )
 def test_after_an_edit(of: KVCachePool, live: Any, made: list[Any]) -> None:
@@ -122,11 +122,11 @@ def test_after_an_edit(of: KVCachePool, live: Any, made: list[Any]) -> None:
 @table(
     "of, uid",
     {
-        "another claim": (POOL, "new"),
-        "a pool that has the name now": (pool(metadata={"uid": "heir"}), "heir"),
+        "another PVC": (POOL, "new"),
+        "a new pool of the same name": (pool(metadata={"uid": "heir"}), "heir"),
     },
 )
-def test_what_a_job_has_proven_does_not_count_for(of: KVCachePool, uid: str) -> None:
+def test_the_result_of_a_job_does_not_count_for(of: KVCachePool, uid: str) -> None:
     found = _plan(of, claim(of, metadata={"uid": uid}), DONE)
     assert _deleted(found) == {_name(DONE)}
     assert _made(found) not in ([], [_name(DONE)])
@@ -135,14 +135,14 @@ def test_what_a_job_has_proven_does_not_count_for(of: KVCachePool, uid: str) -> 
 @table(
     "nodes, statuses, reason, words",
     {
-        "there are no nodes": (False, {}, "Waiting", "no nodes to run on"),
-        "engines could not mount it": (
+        "there are no nodes": (False, {}, "Waiting", "The write probe is waiting for nodes."),
+        "engines could not mount the tier": (
             True,
             NO_DRIVER,
             "PrerequisitesNotMet",
-            "LustreDriverEnabled is False",
+            "waiting for prerequisites: LustreDriverEnabled is False.",
         ),
-        "engines could not start, for it may make a node": (
+        "engines could not start, because a Job may create a node": (
             True,
             NO_TOKEN,
             "PrerequisitesNotMet",
@@ -150,19 +150,19 @@ def test_what_a_job_has_proven_does_not_count_for(of: KVCachePool, uid: str) -> 
         ),
     },
 )
-def test_no_job_is_made_while(nodes: bool, statuses: dict[str, Any], reason: str, words: str) -> None:
+def test_no_job_is_created_while(nodes: bool, statuses: dict[str, Any], reason: str, words: str) -> None:
     found = _plan(POOL, claim(POOL), nodes=nodes, **statuses)
     assert _made(found) == []
     _said(found, "False", reason, words)
 
 
 @pytest.mark.parametrize("live", [DONE, FAILED, FIRST])
-def test_a_job_that_exists_is_not_judged_by_prerequisites(live: Any) -> None:
+def test_an_existing_job_does_not_depend_on_prerequisites(live: Any) -> None:
     fine = _plan(POOL, claim(POOL), live)
     assert _plan(POOL, claim(POOL), live, nodes=False, **NO_DRIVER) == fine
 
 
-def test_a_failed_job_is_not_repeated_while_engines_could_not_start() -> None:
+def test_a_failed_job_is_not_retried_while_engines_could_not_start() -> None:
     found = _plan(POOL, claim(POOL), FAILED, now=LATER, **NO_TOKEN)
     assert (_made(found), _reason(found)) == ([], "ProbeFailed")
 
@@ -170,22 +170,22 @@ def test_a_failed_job_is_not_repeated_while_engines_could_not_start() -> None:
 @table(
     "of, live",
     {
-        "a tier that left the spec": (WITHOUT, [claim(POOL)]),
-        "a claim that is being deleted": (POOL, [claim(POOL, metadata={"deletionTimestamp": NOW})]),
+        "a tier that was removed from the spec": (WITHOUT, [claim(POOL)]),
+        "a PVC that is being deleted": (POOL, [claim(POOL, metadata={"deletionTimestamp": NOW})]),
     },
 )
-def test_the_pods_of_jobs_do_not_keep(of: KVCachePool, live: list[Any]) -> None:
+def test_jobs_are_deleted_with(of: KVCachePool, live: list[Any]) -> None:
     found = _plan(of, *live, DONE, NEXT)
     assert _deleted(found) == {_name(DONE), _name(NEXT)}
     assert (found.part.conditions, found.proven) == ((), False)
 
 
 @pytest.mark.parametrize("live", [[DONE], [claim(POOL, "Pending"), DONE]])
-def test_jobs_stay_while_no_claim_is_bound(live: list[Any]) -> None:
+def test_jobs_stay_while_no_pvc_is_bound(live: list[Any]) -> None:
     assert _plan(POOL, *live) == WriteProbe()
 
 
-def test_jobs_of_another_purpose_are_left_alone() -> None:
+def test_other_jobs_are_ignored() -> None:
     foreign = job(POOL, spec={"template": {"metadata": {"labels": {"kvtier.dev/probe": None}}}})
     assert _plan(WITHOUT, foreign) == WriteProbe()
 
@@ -193,17 +193,17 @@ def test_jobs_of_another_purpose_are_left_alone() -> None:
 @table(
     "live, now, again",
     {
-        "a Job that runs": ([FIRST], NOW, 30.0),
-        "a failure waits for the next try": ([FAILED], "2026-11-29T12:01:00Z", 240.0),
-        "a success for nothing": ([DONE], NOW, None),
-        "a Job that is made, for its own event": ([], NOW, None),
+        "a running Job": ([FIRST], NOW, 30.0),
+        "a failure until the retry": ([FAILED], "2026-11-29T12:01:00Z", 240.0),
+        "never after a success": ([DONE], NOW, None),
+        "never for a new Job, which has an event of its own": ([], NOW, None),
     },
 )
-def test_when_to_look_again(live: list[Any], now: str, again: float | None) -> None:
+def test_seconds_until_the_next_reconciliation(live: list[Any], now: str, again: float | None) -> None:
     assert _plan(POOL, claim(POOL), *live, now=now).part.again == again
 
 
-def test_the_world_is_only_read_and_the_answer_is_always_the_same() -> None:
+def test_the_same_input_gives_the_same_plan_and_does_not_change() -> None:
     live = [claim(POOL), FAILED, deployment(POOL)]
     before = repr(live)
     assert _plan(POOL, *live, now=LATER) == _plan(POOL, *reversed(live), now=LATER)
@@ -223,29 +223,34 @@ def _failed(of: KVCachePool, why: dict[str, str]) -> Any:
 @table(
     "of, why, reason, words",
     {
-        "denied": (POOL, _exited(13), "NotWritable", "set tiers.lustre.prepareAsRoot: true"),
-        "denied, and by hand": (POOL, _exited(13), "NotWritable", "chgrp 1000 DIRECTORY; chmod g+rwxs"),
+        "denied": (POOL, _exited(13), "NotWritable", "Set tiers.lustre.prepareAsRoot: true."),
+        "denied, and manually": (POOL, _exited(13), "NotWritable", "chgrp 1000 DIRECTORY; chmod g+rwxs"),
         "denied, with the place": (POOL, _exited(13), "NotWritable", "may not write to /team-a/chat of the"),
         "denied to root itself": (AS_ROOT, _exited(13, "prepare"), "NotWritable", "accessRules squash root"),
-        "denied below what root has prepared": (AS_ROOT, _exited(13), "NotWritable", "the same below it"),
-        "full": (POOL, _exited(28), "NoSpace", "grow tiers.lustre.capacity"),
+        "denied below the directory that root prepared": (
+            AS_ROOT,
+            _exited(13),
+            "NotWritable",
+            "each directory below it",
+        ),
+        "full": (POOL, _exited(28), "NoSpace", "Increase tiers.lustre.capacity"),
         "read-only": (POOL, _exited(30), "ReadOnly", "mountOptions"),
         "broken or silent": (POOL, _exited(5), "InputOutput", "TCP 988 and 6988"),
         "something else": (
             POOL,
             {"reason": "Other", "message": "it broke"},
             "ProbeFailed",
-            "(Other: it broke)",
+            "The write probe failed: Other: it broke. Check the logs of its Pods.",
         ),
-        "a code that nobody has thought of": (POOL, _exited(77), "ProbeFailed", "exit code 77"),
-        "a Job that says nothing": (POOL, {}, "ProbeFailed", "(Failed: no message)"),
-        "too long": (POOL, {"reason": "DeadlineExceeded"}, "ProbeStuck", "did not end within 30 minutes"),
+        "an unknown exit code": (POOL, _exited(77), "ProbeFailed", "exit code 77"),
+        "a Job without a message": (POOL, {}, "ProbeFailed", "failed: Failed: no message."),
+        "too long": (POOL, {"reason": "DeadlineExceeded"}, "ProbeStuck", "did not finish within 30 minutes"),
     },
 )
 def test_a_failure(of: KVCachePool, why: dict[str, str], reason: str, words: str) -> None:
     failed = _failed(of, why)
     message = _said(_plan(of, claim(of), failed), "False", reason, words)
-    assert message.endswith(f"Seen by Job {_name(failed)}; kvtier tries again every 5 minutes")
+    assert message.endswith(f" Job {_name(failed)} reported this. kvtier retries every 5 minutes.")
 
 
 @pytest.mark.parametrize("container", ["probe", "prepare"])
@@ -261,19 +266,31 @@ NO_NODE, NO_MOUNT = ("FailedScheduling", "0/4 nodes are available."), ("FailedMo
 @table(
     "of, status, event, reason, words",
     {
-        "a Job that was just made": (POOL, {}, None, "Probing", "kubectl -n team-a describe job chat-probe"),
-        "a Job whose Pod runs": (POOL, ACTIVE, None, "Probing", "Progress"),
-        "a Job between two Pods": (POOL, {"startTime": STARTED, "failed": 1}, None, "Probing", "Progress"),
-        "a Job whose Pod is about to be made": (POOL, {"startTime": NOW}, None, "Probing", "Progress"),
-        "a Job whose Pod is refused": (POOL, PODLESS, None, "JobRefused", "a quota or an adm"),
+        "a new Job": (POOL, {}, None, "Probing", "kubectl -n team-a describe job chat-probe"),
+        "a Job whose Pod runs": (POOL, ACTIVE, None, "Probing", "Lustre tier. Details: kubectl"),
+        "a Job between two Pods": (POOL, {"startTime": STARTED, "failed": 1}, None, "Probing", "Details"),
+        "a Job whose Pod will be created": (POOL, {"startTime": NOW}, None, "Probing", "Details"),
+        "a Job whose Pod is refused": (
+            POOL,
+            PODLESS,
+            None,
+            "JobRefused",
+            "Check the quota and the admission policies",
+        ),
         "a Job whose Pod is refused for root": (
             AS_ROOT,
             PODLESS,
             None,
             "JobRefused",
-            "no stricter than baseline",
+            "is not stricter than baseline",
         ),
-        "a Pod that waits for its node": (POOL, ACTIVE, NO_NODE, "Probing", "so far 0/4 nodes are available"),
+        "a Pod that waits for a node": (
+            POOL,
+            ACTIVE,
+            NO_NODE,
+            "Probing",
+            "reports: 0/4 nodes are available. Details",
+        ),
         "a Pod that cannot mount": (POOL, ACTIVE, NO_MOUNT, "ProbeStuck", "does not reach the instance"),
     },
 )
@@ -285,14 +302,14 @@ def test_a_job_that_has_not_ended(
     _said(_look(context(of, claim(of), running, pod_events=events)), "False", reason, words)
 
 
-def test_a_failure_says_what_keeps_the_next_try_from_starting() -> None:
+def test_a_failure_includes_why_the_retry_does_not_start() -> None:
     events = (Event("Pod", f"{_name(NEXT)}-x7k2p", *NO_MOUNT, "Warning"),)
     failed = _failed(POOL, {"reason": "DeadlineExceeded"})
     found = _look(context(POOL, claim(POOL), failed, NEXT, pod_events=events))
-    _said(found, "False", "ProbeStuck", "Now the node does not reach")
+    _said(found, "False", "ProbeStuck", "The Pod of the next attempt did not start.")
 
 
-def test_a_pod_that_is_refused_says_more_than_what_came_before() -> None:
+def test_a_refused_pod_is_reported_instead_of_the_last_failure() -> None:
     refused = job(POOL, **AFTER, status={"conditions": None, "startTime": STARTED})
     found = _plan(POOL, claim(POOL), _failed(POOL, {"reason": "DeadlineExceeded"}), refused)
     assert _reason(found) == "JobRefused"
@@ -303,7 +320,7 @@ SIXTEEN_BITS, EIGHT_BITS = pool(models=[model(**SMALL)]), pool(models=[model(kvC
 
 
 def _planned(of: KVCachePool, done: Any, *more: Any) -> Plan:
-    """What is planned for a pool while the engines of another spec of it run."""
+    """The plan for a pool while engines of another spec of it run."""
     there = (claim(SIXTEEN_BITS), done, deployment(SIXTEEN_BITS), *more)
     return plan(of, observed(*there, facts=facts(node(SIXTEEN_BITS))), NOW)
 
@@ -313,7 +330,7 @@ def _status(found: Plan, type_: str) -> str:
     return next(one.status for one in found.status.conditions if one.type == type_)
 
 
-def test_a_new_directory_is_tried_out_and_described_while_engines_keep_their_mount() -> None:
+def test_a_new_directory_is_probed_and_described_while_engines_keep_their_mount() -> None:
     kinds = ("StorageClass", "ComputeClass", "Service")
     there = [live(manifest(SIXTEEN_BITS, kind)) for kind in kinds]
     found = _planned(EIGHT_BITS, job(SIXTEEN_BITS), *there)
@@ -328,11 +345,11 @@ def test_a_new_directory_is_tried_out_and_described_while_engines_keep_their_mou
     assert (_status(found, "TierWritable"), _status(found, "ModelsReady")) == ("False", "True")
 
 
-def test_a_kvtier_with_another_script_and_other_documents_tries_nothing_out_again(
+def test_another_script_or_document_of_a_new_version_causes_no_new_probe(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     done = job(SIXTEEN_BITS)
-    monkeypatch.setattr(write_probe, "script", lambda: "# another one")
+    monkeypatch.setattr(write_probe, "script", lambda: "# another script")
     monkeypatch.setattr(fingerprint, "_FORMAT", 2)
     assert _name(job(SIXTEEN_BITS)) != _name(done)
     found = _planned(SIXTEEN_BITS, done)
