@@ -60,8 +60,8 @@ def test_render_prints_manifests_that_the_api_server_accepts(control_plane: Clus
 def test_render_names_the_objects_that_need_the_lustre_api(control_plane: Cluster, namespace: str) -> None:
     done = kvtier("render", "-n", namespace, "-f", str(SAMPLES / "dynamic-tier.yaml"))
     assert done.returncode == 0
-    assert "dynamic-tier: kvtier asks the Lustre API for instance projects/my-project/" in done.stderr
-    assert "the instance's address is known once it is made" in done.stderr
+    assert "dynamic-tier: kvtier creates instance projects/my-project/" in done.stderr
+    assert "because the instance has no address until it is created." in done.stderr
     apply = ("apply", "--dry-run=server", "--validate=strict", "--server-side", "-f", "-")
     control_plane.kubectl(*apply, input=done.stdout)
 

@@ -1,4 +1,4 @@
-"""Copies between the shared tier and Cloud Storage, against the Lustre API: the import, exports, the last one."""
+"""Copies between the Lustre tier and Cloud Storage, with the Lustre API: import, exports, export before deletion."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any
@@ -23,7 +23,7 @@ URI = "gs://my-bucket/cache/"
 
 @pytest.fixture
 def cached(pools: Pools, lustre_project: LustreProject) -> Pools:
-    """The pools of the test, whose instances are made in its own project through the Lustre API."""
+    """The pools of the test. Their instances are created in its own project through the Lustre API."""
     lustre_project.configure(any_directory=True, objects=100)
     return pools
 
@@ -52,7 +52,7 @@ def _only(operations: list[Object], kind: str) -> Object:
 
 
 def _running(project: LustreProject, verb: str) -> Object:
-    """The only operation of a verb, once there is one: a call follows the status that announces it."""
+    """The only operation of a verb, once it exists: kvtier sends the request after it wrote the status."""
 
     def found() -> list[Object]:
         type_ = f"{verb.title()}DataMetadata"
@@ -86,7 +86,7 @@ def test_engines_start_when_the_import_is_done(cached: Pools, lustre_project: Lu
     assert len(lustre_project.calls("import")) == 1
 
 
-def test_an_import_that_cannot_move_everything_is_told_and_tried_again(
+def test_an_import_with_failed_objects_is_reported_and_retried(
     cached: Pools, lustre_project: LustreProject
 ) -> None:
     lustre_project.cannot_move(Failure(count=7))
@@ -101,7 +101,7 @@ def test_an_import_that_cannot_move_everything_is_told_and_tried_again(
     assert len(cached.events("cached", "ImportFailed")) == 1
 
 
-def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
+def test_the_import_waits_for_a_copy_that_others_started(
     cached: Pools, lustre_project: LustreProject, control_plane: Cluster, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("no_proxy", "127.0.0.1")
@@ -116,7 +116,9 @@ def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
         tiers__cloudStorage={"uri": URI},
     )
 
-    _, operations = _synced(cached, "False", "Waiting", "another copy or change under way")
+    _, operations = _synced(
+        cached, "False", "Waiting", "another copy or update of the instance is in progress"
+    )
     assert _only(operations, "Import")["code"] == "Aborted"
     assert cached.children(*DEPLOYMENT) == []
     lustre_project.finish(theirs.operation.name)
@@ -124,7 +126,7 @@ def test_somebody_elses_copy_to_an_existing_instance_is_waited_for(
 
 
 def _make_usable_for_long(pools: Pools) -> None:
-    """As if the tier had been usable for an hour: a schedule counts from then on, and at least one time has passed."""
+    """Make the tier usable since an hour ago. A schedule starts then, so that at least one time has passed."""
     known = pools.get("cached")["status"]["conditions"]
     earlier = (datetime.now(UTC) - timedelta(hours=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     conditions = {"conditions": [one | {"lastTransitionTime": earlier} for one in known]}
@@ -144,7 +146,9 @@ def test_exports_follow_the_schedule(cached: Pools, lustre_project: LustreProjec
     assert _only(operations, "Export")["state"] == "Succeeded"
 
 
-def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_project: LustreProject) -> None:
+def test_the_data_is_exported_before_the_instance_is_deleted(
+    cached: Pools, lustre_project: LustreProject
+) -> None:
     lustre_project.configure(export_seconds=HELD)
     _create(cached, lustre_project, importOnCreate=False)
     until_ready(cached, "cached")
@@ -153,7 +157,7 @@ def test_the_data_is_exported_before_the_instance_goes(cached: Pools, lustre_pro
     assert len(lustre_project.instances()) == 1
     assert cached.children("v1", "PersistentVolumeClaim")
     lustre_project.finish(running["name"])
-    eventually(lambda: not lustre_project.instances(), 60.0, "the instance is gone")
+    eventually(lambda: not lustre_project.instances(), 60.0, "the instance was deleted")
     cached.wait_gone("cached")
     assert [one.kind for one in lustre_project.calls("export", "delete")] == ["export", "delete"]
 
@@ -164,13 +168,13 @@ def test_a_deletion_waits_while_the_export_fails(cached: Pools, lustre_project: 
     until_ready(cached, "cached")
     cached.delete("cached")
     message, _ = _synced(cached, "False", "ExportFailed", "7 of 100 objects were not copied")
-    assert "it is tried again" in message
+    assert message.endswith(" kvtier retries.")
     assert len(lustre_project.instances()) == 1
     lustre_project.cannot_move()
-    eventually(lambda: not lustre_project.instances(), 60.0, "the instance is gone")
+    eventually(lambda: not lustre_project.instances(), 60.0, "the instance was deleted")
 
 
-def test_an_operator_that_is_killed_during_an_import_follows_it_to_its_end(faulty: FaultyCluster) -> None:
+def test_a_restarted_operator_follows_the_import_to_its_end(faulty: FaultyCluster) -> None:
     pools = faulty.pools()
     project = faulty.plane.lustre_api.project(f"faulty-{pools.namespace}")
     project.configure(any_directory=True, import_seconds=HELD)

@@ -1,4 +1,4 @@
-"""Deletion of pools with a shared tier, at every step: nothing is left under Delete, everything under Retain."""
+"""Deletion of pools with a Lustre tier, at every step: Delete leaves nothing, Retain keeps everything."""
 
 from collections.abc import Callable
 from datetime import UTC, datetime, timedelta
@@ -37,12 +37,12 @@ def _ready(pools: Pools, changes: Object) -> None:
 
 
 def _waiting(pools: Pools, words: str) -> None:
-    """Wait until the status says what a deleted pool waits for."""
+    """Wait until the message of Ready has these words."""
     until(pools, "chat", lambda: words in pools.condition("chat", "Ready").get("message", ""), words)
 
 
 def _deletion(project: LustreProject) -> Object:
-    """The deletion of the only instance, once it runs: the call follows the status that announces it."""
+    """The deletion of the only instance, once it runs: kvtier sends the request after it wrote the status."""
 
     def found() -> list[Object]:
         return [one for one in project.operations() if one["metadata"].get("verb") == "delete"]
@@ -55,12 +55,12 @@ def _objects(pools: Pools) -> list[str]:
     return [one["metadata"]["uid"] for kind in (CLAIM, VOLUME) for one in pools.children(*kind)]
 
 
-def test_an_instance_goes_with_its_pool(pools: Pools, lustre_project: LustreProject) -> None:
+def test_an_instance_is_deleted_with_its_pool(pools: Pools, lustre_project: LustreProject) -> None:
     _ready(pools, through_api(lustre_project, **DELETE))
     lustre_project.configure(delete_seconds=HELD)
     pools.delete("chat")
     (name,) = lustre_project.instances()
-    _waiting(pools, f"instance {name}")
+    _waiting(pools, f"kvtier waits for the deletion of instance {name}.")
     running = _deletion(lustre_project)
     assert pools.children(*CLAIM) == []
     lustre_project.finish(running["name"])
@@ -69,7 +69,7 @@ def test_an_instance_goes_with_its_pool(pools: Pools, lustre_project: LustreProj
     assert len(lustre_project.calls("delete")) == 1
 
 
-def test_claim_volume_and_instance_stay_under_retain(pools: Pools, lustre_project: LustreProject) -> None:
+def test_retain_keeps_pvc_volume_and_instance(pools: Pools, lustre_project: LustreProject) -> None:
     _ready(pools, through_api(lustre_project))
     before = _objects(pools)
     pools.delete("chat")
@@ -128,7 +128,7 @@ def _growing(pools: Pools, project: LustreProject) -> None:
 
 
 @pytest.mark.parametrize("step", [_creating, _failed, _unbound, _growing])
-def test_nothing_is_left_wherever_the_pool_had_come_to(
+def test_delete_leaves_nothing_at_any_step(
     pools: Pools, lustre_project: LustreProject, step: Callable[[Pools, LustreProject], None]
 ) -> None:
     step(pools, lustre_project)
@@ -138,7 +138,7 @@ def test_nothing_is_left_wherever_the_pool_had_come_to(
 
 
 def _pass_a_minute(pools: Pools) -> None:
-    """As if the creation had not been answered a minute earlier: so long it may still be carried out."""
+    """Move the lost creation to a minute ago. Until then, the API may still carry it out."""
     earlier = (datetime.now(UTC) - timedelta(minutes=1)).strftime("%Y-%m-%dT%H:%M:%SZ")
     operations = [one | {"progressTime": earlier} for one in pools.get("chat")["status"]["operations"]]
     status = {"status": {"operations": operations}}
@@ -146,12 +146,12 @@ def _pass_a_minute(pools: Pools) -> None:
 
 
 @pytest.mark.parametrize("late", [False, True], ids=["in time", "after kvtier gave up waiting"])
-def test_a_creation_that_is_not_answered_is_waited_for_and_nothing_is_left(
+def test_the_deletion_waits_for_a_creation_without_response_and_leaves_nothing(
     pools: Pools, lustre_project: LustreProject, late: bool
 ) -> None:
     _asked(pools, lustre_project)
     pools.delete("chat")
-    _waiting(pools, "the creation of instance")
+    _waiting(pools, "kvtier waits for the creation of instance")
     if late:
         until(pools, "chat", lambda: _operation(pools, "Create")["state"] == "Failed")
     lustre_project.heal()
@@ -162,7 +162,7 @@ def test_a_creation_that_is_not_answered_is_waited_for_and_nothing_is_left(
     assert (_objects(pools), lustre_project.instances()) == ([], {})
 
 
-def test_a_refused_deletion_is_told_of(pools: Pools, lustre_project: LustreProject) -> None:
+def test_a_refused_deletion_is_reported(pools: Pools, lustre_project: LustreProject) -> None:
     _ready(pools, through_api(lustre_project, **DELETE))
     lustre_project.fail(refusal("PERMISSION_DENIED", "no lustre.instances.delete"), "delete", times=-1)
     pools.delete("chat")
@@ -170,7 +170,7 @@ def test_a_refused_deletion_is_told_of(pools: Pools, lustre_project: LustreProje
     assert len(lustre_project.instances()) == 1
 
 
-def test_a_tier_that_leaves_the_spec_goes_once_it_is_not_mounted(
+def test_a_removed_tier_is_deleted_when_it_is_no_longer_mounted(
     pools: Pools, lustre_project: LustreProject
 ) -> None:
     _ready(pools, through_api(lustre_project, **DELETE))
@@ -183,7 +183,7 @@ def test_a_tier_that_leaves_the_spec_goes_once_it_is_not_mounted(
     until_ready(pools, "chat")
 
 
-def test_a_tier_that_leaves_the_spec_stays_under_retain(pools: Pools, lustre_project: LustreProject) -> None:
+def test_a_removed_tier_is_kept_with_retain(pools: Pools, lustre_project: LustreProject) -> None:
     _ready(pools, through_api(lustre_project))
     before = _objects(pools)
     pools.patch("chat", {"tiers": {"lustre": None}})
@@ -194,7 +194,7 @@ def test_a_tier_that_leaves_the_spec_stays_under_retain(pools: Pools, lustre_pro
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
-def test_a_deleted_namespace_takes_its_instance_along_or_not(
+def test_with_a_deleted_namespace_the_instance_is_deleted_or_kept(
     pools: Pools, kube: Kube, lustre_project: LustreProject, policy: str
 ) -> None:
     _ready(pools, through_api(lustre_project, deletionPolicy=policy))
@@ -205,14 +205,14 @@ def test_a_deleted_namespace_takes_its_instance_along_or_not(
     assert len(pools.children(*VOLUME)) == kept
 
 
-def test_a_deleted_namespace_takes_the_driver_s_instance_along(
+def test_with_a_deleted_namespace_the_instance_of_the_driver_is_deleted(
     pools: Pools, kube: Kube, lustre: LustreService
 ) -> None:
     pools.create("chat", **DELETE)
     pools.wait("chat")
     kube.delete("v1", "Namespace", pools.namespace)
     kube.wait_gone("v1", "Namespace", pools.namespace, timeout=120.0)
-    eventually(lambda: not lustre.state().instances, 30.0, "the instance is gone")
+    eventually(lambda: not lustre.state().instances, 30.0, "the instance was deleted")
 
 
 def test_a_pool_waits_for_the_driver_to_delete_the_instance(pools: Pools, lustre: LustreService) -> None:
@@ -222,7 +222,7 @@ def test_a_pool_waits_for_the_driver_to_delete_the_instance(pools: Pools, lustre
     lustre.fail("DeleteVolume", "Internal", "the instance has snapshots", times=-1)
     pools.delete("chat")
     _waiting(pools, f"PersistentVolume {name} with instance")
-    _waiting(pools, f"see kubectl describe pv {name}")
+    _waiting(pools, f"Details: kubectl describe pv {name}")
     assert pools.children(*CLAIM) == []
     assert len(pools.children("storage.k8s.io/v1", "StorageClass")) == 1
     lustre.reset()
@@ -230,7 +230,7 @@ def test_a_pool_waits_for_the_driver_to_delete_the_instance(pools: Pools, lustre
     assert lustre.state().instances == {}
 
 
-def test_a_volume_that_was_just_being_bound_again_goes_too(
+def test_a_volume_that_is_being_bound_again_is_deleted_too(
     pools: Pools, kube: Kube, lustre: LustreService
 ) -> None:
     pools.create("chat", **DELETE)

@@ -1,4 +1,4 @@
-"""Maintenance of the instance, as the Lustre API announces it: what is told, and who leaves the shared tier."""
+"""Maintenance of the instance, as the Lustre API reports it, and when engines leave the Lustre tier."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -22,7 +22,7 @@ def _maintenance(pools: Pools, status: str, reason: str) -> Object:
 
 
 def _bypassed(pools: Pools) -> None:
-    """The status may say so a moment before the Deployment is written."""
+    """Wait until engines bypass the tier. kvtier may write the status before the Deployment."""
     _maintenance(pools, "True", "Bypassed")
     until(pools, "kept", lambda: not _mounted(pools), "engines leave the tier")
 
@@ -52,15 +52,15 @@ def _create(pools: Pools, instance: str, maintenance: str) -> None:
     pools.wait("kept", "Ready", "True", "AllReady")
 
 
-def test_an_announcement_is_told_and_who_rides_stays(
+def test_maintenance_is_reported_and_with_ride_engines_stay(
     pools: Pools, lustre_project: LustreProject, instance: str
 ) -> None:
     _create(pools, instance, "Ride")
     _maintenance(pools, "False", "NoneScheduled")
     generation = _generation(pools)
     lustre_project.schedule_maintenance(instance, _in(10), _in(70))
-    told = _maintenance(pools, "True", "Scheduled")
-    assert "reads and writes hang for 2 to 25 minutes and go on by themselves" in told["message"]
+    found = _maintenance(pools, "True", "Scheduled")
+    assert "Reads and writes hang for 2 to 25 minutes, and then continue automatically." in found["message"]
     lustre_project.set_state(instance, "UPGRADING")
     _maintenance(pools, "True", "InProgress")
     assert (_mounted(pools), _generation(pools)) == (True, generation)
@@ -70,21 +70,22 @@ def test_an_announcement_is_told_and_who_rides_stays(
     assert len(pools.events("kept", "MaintenanceScheduled")) == 1
 
 
-def test_who_bypasses_leaves_before_the_window_and_comes_back_once(
+def test_with_bypass_engines_leave_before_the_window_and_return_once(
     pools: Pools, lustre_project: LustreProject, instance: str
 ) -> None:
     _create(pools, instance, "Bypass")
     generation = _generation(pools)
     lustre_project.schedule_maintenance(instance, _in(120), _in(180))
-    told = _maintenance(pools, "True", "Scheduled")
-    assert "to run without the shared tier, and back after it" in told["message"]
+    found = _maintenance(pools, "True", "Scheduled")
+    assert "Engines run without the Lustre tier from " in found["message"]
+    assert found["message"].endswith(" until the maintenance is over.")
     assert _mounted(pools)
     lustre_project.schedule_maintenance(instance, _in(10), _in(70))
     _bypassed(pools)
     pools.wait("kept", "Ready", "True", "WithoutSharedTier")
     lustre_project.set_state(instance, "UPGRADING")
     lustre_project.schedule_maintenance(instance, "", "")
-    until(pools, "kept", lambda: _saying(pools, "which is UPGRADING"), "the state is told")
+    until(pools, "kept", lambda: _reports(pools, "It is UPGRADING."), "the state is reported")
     assert not _mounted(pools)
     lustre_project.set_state(instance, "")
     _maintenance(pools, "False", "NoneScheduled")
@@ -95,7 +96,7 @@ def test_who_bypasses_leaves_before_the_window_and_comes_back_once(
         assert len(pools.events("kept", reason)) == 1
 
 
-def test_an_outage_of_the_api_rolls_nobody(
+def test_an_outage_of_the_api_causes_no_rollout(
     pools: Pools, lustre_project: LustreProject, instance: str
 ) -> None:
     _create(pools, instance, "Bypass")
@@ -103,7 +104,7 @@ def test_an_outage_of_the_api_rolls_nobody(
     _bypassed(pools)
     generation = _generation(pools)
     lustre_project.fail(refusal("PERMISSION_DENIED"), "get", times=-1)
-    until(pools, "kept", lambda: _saying(pools, "cannot be told"), "the outage is told")
+    until(pools, "kept", lambda: _reports(pools, "is unknown. "), "the outage is reported")
     assert (_mounted(pools), _generation(pools)) == (False, generation)
     lustre_project.heal()
     lustre_project.schedule_maintenance(instance, "", "")
@@ -111,5 +112,5 @@ def test_an_outage_of_the_api_rolls_nobody(
     until(pools, "kept", lambda: _mounted(pools), "engines mount the tier")
 
 
-def _saying(pools: Pools, text: str) -> bool:
+def _reports(pools: Pools, text: str) -> bool:
     return text in pools.condition("kept", "MaintenanceScheduled").get("message", "")

@@ -1,4 +1,4 @@
-"""What keeps Pods from starting reaches the pool's conditions."""
+"""Why Pods do not start is in the conditions of the pool."""
 
 from typing import Any
 
@@ -16,35 +16,35 @@ SCALE_UP = "Node scale up in zones us-central1-a associated with this pod failed
 AT_RISK = "Pod is at risk of not being scheduled."
 
 
-def test_a_volume_that_cannot_be_mounted_is_put_down_to_its_cause(pools: Pools, kube: Kube) -> None:
+def test_a_mount_that_fails_is_reported_with_its_cause(pools: Pools, kube: Kube) -> None:
     set_pod_failure(kube, pools.namespace, "mount-hangs")
     pools.create("pool", **LOCAL)
-    _hears(pools, "ModelsReady", "Starting", "a firewall rule has to allow TCP 988 and 6988")
+    _reports(pools, "ModelsReady", "Starting", "a firewall rule has to allow TCP 988 and 6988")
     set_pod_failure(kube, pools.namespace, None)
     kube.delete("v1", "Pod", _pod(pools)["metadata"]["name"], pools.namespace)
     pools.wait("pool")
 
 
-def test_a_node_that_the_cloud_cannot_give_is_told_of_until_it_can(pools: Pools, kube: Kube) -> None:
-    pools.create("pool", nodePool__machineType="a9-unheard-of", **LOCAL)
-    _hears(pools, "ModelsReady", "Starting", "nodes are available")
+def test_a_node_that_gke_cannot_create_is_reported_until_it_can(pools: Pools, kube: Kube) -> None:
+    pools.create("pool", nodePool__machineType="a9-unreported-of", **LOCAL)
+    _reports(pools, "ModelsReady", "Starting", "nodes are available")
     pod = _pod(pools)
     kube.create(_event(pod, "FailedScaleUp", SCALE_UP + AT_RISK))
-    _hears(pools, "NodePoolReady", "CapacityUnavailable", "GCE out of resources")
+    _reports(pools, "NodePoolReady", "CapacityUnavailable", "GCE out of resources")
     pools.wait("pool", "Ready", "False", "CapacityUnavailable")
     assert len(pools.children("apps/v1", "Deployment")) == 1
     kube.delete("v1", "Pod", pod["metadata"]["name"], pools.namespace)
     pools.wait("pool", "NodePoolReady", "True")
 
 
-def _hears(pools: Pools, type_: str, reason: str, words: str) -> None:
-    def heard() -> bool:
+def _reports(pools: Pools, type_: str, reason: str, words: str) -> None:
+    def reported() -> bool:
         found = pools.condition("pool", type_)
         assert found.get("reason") == reason, found
         assert words in found["message"], found
         return True
 
-    eventually(heard, 60.0, f"{type_} is {reason}")
+    eventually(reported, 60.0, f"{type_} is {reason}")
 
 
 def _pod(pools: Pools) -> Object:
@@ -57,7 +57,7 @@ def _pod(pools: Pools) -> Object:
 
 
 def _event(pod: Object, reason: str, message: str) -> Object:
-    """As GKE's autoscaler writes it."""
+    """An Event as the autoscaler of GKE writes it."""
     metadata = pod["metadata"]
     return {
         "apiVersion": "v1",

@@ -1,4 +1,4 @@
-"""TierWritable on a real control plane: what a Job of a real Job controller finds decides what engines mount."""
+"""TierWritable on a real control plane: the result of a Job decides what engines mount."""
 
 from typing import Any
 
@@ -17,7 +17,7 @@ JOB = ("batch/v1", "Job")
 CLAIM = ("v1", "PersistentVolumeClaim")
 
 
-def test_a_directory_of_root_is_a_condition_and_no_ready_pool(pools: Pools, kube: Kube) -> None:
+def test_a_directory_of_root_is_reported_and_blocks_the_pool(pools: Pools, kube: Kube) -> None:
     set_pod_failure(kube, pools.namespace, "exit-13")
     pools.create("denied")
     found = pools.wait("denied", "TierWritable", "False", "NotWritable")
@@ -36,17 +36,19 @@ def test_a_directory_of_root_is_a_condition_and_no_ready_pool(pools: Pools, kube
 @pytest.mark.parametrize(
     ("failure", "reason"), [("exit-28", "NoSpace"), ("exit-30", "ReadOnly"), ("exit-5", "InputOutput")]
 )
-def test_the_job_s_own_condition_tells_what_the_file_system_answered(
+def test_the_condition_of_the_job_has_the_error_of_the_file_system(
     pools: Pools, kube: Kube, failure: str, reason: str
 ) -> None:
     set_pod_failure(kube, pools.namespace, failure)
     pools.create("told")
     pools.wait("told", "TierWritable", "False", reason)
     (failed,) = [one for one in pools.child(*JOB)["status"]["conditions"] if one["type"] == "Failed"]
-    assert failed["reason"] == "PodFailurePolicy", "one Pod was enough"
+    assert failed["reason"] == "PodFailurePolicy", "one Pod is enough"
 
 
-def test_an_opportunistic_pool_serves_without_the_tier_until_it_is_proven(pools: Pools, kube: Kube) -> None:
+def test_an_opportunistic_pool_serves_without_the_tier_until_the_probe_succeeds(
+    pools: Pools, kube: Kube
+) -> None:
     set_pod_failure(kube, pools.namespace, "exit-13")
     pools.create("eager", mode="Opportunistic")
     pools.wait("eager", "TierWritable", "False", "NotWritable")
@@ -56,11 +58,11 @@ def test_an_opportunistic_pool_serves_without_the_tier_until_it_is_proven(pools:
     set_pod_failure(kube, pools.namespace, None)
     pools.wait("eager", "TierWritable", "True", "Written")
     pools.wait("eager", reason="AllReady")
-    eventually(lambda: _mounts(pools), what="engines mount the shared tier")
-    assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before + 1, "one roll"
+    eventually(lambda: _mounts(pools), what="engines mount the Lustre tier")
+    assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == before + 1, "one rollout"
 
 
-def test_a_job_is_made_once_and_again_when_it_was_deleted(
+def test_a_job_is_created_once_and_again_after_it_was_deleted(
     control_plane: Cluster, pools: Pools, kube: Kube
 ) -> None:
     pools.create("once")
@@ -71,15 +73,15 @@ def test_a_job_is_made_once_and_again_when_it_was_deleted(
     pools.patch("once", {"models": [model | {"engine": image}]})
     eventually(lambda: pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation + 1)
     pools.wait("once")
-    assert _uid(pools) == job, "a changed image proves nothing new"
+    assert _uid(pools) == job, "a changed image needs no new probe"
     kube.delete(*JOB, pools.child(*JOB)["metadata"]["name"], pools.namespace)
     eventually(lambda: [one for one in pools.children(*JOB) if one["metadata"]["uid"] != job])
     pools.wait("once", "TierWritable", "True", "Written")
     pools.wait("once")
-    assert _mounts(pools), "what was mounted stays"
+    assert _mounts(pools), "engines keep their mount"
 
 
-def test_a_namespace_of_the_restricted_profile_takes_the_job_and_refuses_root(
+def test_a_namespace_with_the_restricted_profile_accepts_the_job_and_refuses_root(
     pools: Pools, kube: Kube
 ) -> None:
     label = {"metadata": {"labels": {"pod-security.kubernetes.io/enforce": "restricted"}}}
@@ -89,12 +91,10 @@ def test_a_namespace_of_the_restricted_profile_takes_the_job_and_refuses_root(
     pools.patch("restricted", {"tiers": {"lustre": {"prepareAsRoot": True}}})
     pools.wait("restricted", "TierWritable", "False", "Probing")
     eventually(lambda: any("violates PodSecurity" in text for text in _refusals(pools)))
-    assert _mounts(pools), "what was mounted stays"
+    assert _mounts(pools), "engines keep their mount"
 
 
-def test_an_image_that_cannot_be_pulled_is_not_waited_for_once_it_is_corrected(
-    pools: Pools, kube: Kube
-) -> None:
+def test_a_corrected_image_replaces_a_job_that_cannot_pull_its_image(pools: Pools, kube: Kube) -> None:
     set_pod_failure(kube, pools.namespace, "image-missing")
     pools.create("typo")
     pools.wait("typo", "TierWritable", "False", "Probing")
@@ -109,7 +109,7 @@ def test_an_image_that_cannot_be_pulled_is_not_waited_for_once_it_is_corrected(
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
-def test_the_finished_pod_of_a_job_keeps_no_claim(pools: Pools, kube: Kube, policy: str) -> None:
+def test_the_finished_pod_of_a_job_does_not_protect_the_pvc(pools: Pools, kube: Kube, policy: str) -> None:
     pools.create("going", deletionPolicy=policy)
     pools.wait("going")
     pools.delete("going")
@@ -122,7 +122,7 @@ def test_the_finished_pod_of_a_job_keeps_no_claim(pools: Pools, kube: Kube, poli
         kube.wait_gone(*CLAIM, name, pools.namespace)
 
 
-def test_a_claim_that_somebody_deletes_is_not_kept_by_the_job(pools: Pools, kube: Kube) -> None:
+def test_the_job_does_not_protect_a_pvc_that_others_delete(pools: Pools, kube: Kube) -> None:
     pools.create("deleted", models__0__replicas=0)
     pools.wait("deleted")
     old = pools.child(*CLAIM)["metadata"]
@@ -132,7 +132,7 @@ def test_a_claim_that_somebody_deletes_is_not_kept_by_the_job(pools: Pools, kube
 
 
 def _refusals(pools: Pools) -> list[str]:
-    """Why Pods of Jobs were not made."""
+    """Why the Job controller could not create Pods."""
     jobs = [one["metadata"]["name"] for one in pools.children(*JOB)]
     events = [event for name in jobs for event in pools.kube.events(pools.namespace, name, "FailedCreate")]
     return [event["message"] for event in events]

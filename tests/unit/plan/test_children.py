@@ -1,4 +1,4 @@
-"""Children as manifests: what all of them share, and templates in which no value can change the structure."""
+"""Manifests of children: common fields, and templates in which a value cannot change the structure."""
 
 from typing import Any
 
@@ -18,7 +18,7 @@ KINDS = ["StorageClass", "PersistentVolumeClaim", "ComputeClass", "Deployment", 
 
 
 @table("kind", {f"a {kind}": kind for kind in KINDS})
-def test_every_child_leads_back_to_its_pool(kind: str) -> None:
+def test_every_child_names_its_pool(kind: str) -> None:
     metadata = manifest(pool(), kind)["metadata"]
     assert (
         metadata["labels"]
@@ -32,7 +32,7 @@ def test_every_child_leads_back_to_its_pool(kind: str) -> None:
     assert metadata["annotations"]["kvtier.dev/pool"] == "team-a/chat"
 
 
-def test_the_children_of_a_pool_with_a_long_name_lead_back_by_a_cut_label_and_the_full_name() -> None:
+def test_the_children_of_a_pool_with_a_long_name_have_a_shortened_label_and_the_full_name() -> None:
     long = pool(metadata={"name": "x." * 126 + "x"})
     for child in manifests(long):
         assert len(child["metadata"]["labels"]["kvtier.dev/pool"]) <= 63
@@ -41,19 +41,19 @@ def test_the_children_of_a_pool_with_a_long_name_lead_back_by_a_cut_label_and_th
 
 
 @given(st.from_regex(r"[a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?", fullmatch=True))
-def test_no_two_children_of_one_kind_have_one_name(name: str) -> None:
+def test_children_of_one_kind_have_different_names(name: str) -> None:
     of = pool(metadata={"name": name}, models=[model(), model(name="other")])
     keys = [(child["kind"], child["metadata"]["name"]) for child in manifests(of)]
     assert len(set(keys)) == len(keys) == 7
 
 
-def test_pools_of_one_name_share_no_cluster_wide_child() -> None:
+def test_pools_of_the_same_name_share_no_cluster_wide_child() -> None:
     mine, theirs = pool(), pool(metadata={"namespace": "team-b"})
     for kind in ("StorageClass", "ComputeClass"):
         assert manifest(mine, kind)["metadata"]["name"] != manifest(theirs, kind)["metadata"]["name"]
 
 
-def test_model_and_pool_names_that_join_alike_have_two_deployments() -> None:
+def test_pool_and_model_names_with_the_same_concatenation_have_two_deployments() -> None:
     one = context(pool(metadata={"name": "a"}, models=[model(name="b-c")]))
     other = context(pool(metadata={"name": "a-b"}, models=[model(name="c")]))
     assert one.models[0].name != other.models[0].name
@@ -81,7 +81,7 @@ def test_an_owner_reference_names_the_pool_and_never_blocks_its_deletion() -> No
         "another order of a list is another manifest": ({"spec": {"l": [2, 1]}}, False),
     },
 )
-def test_the_digest_of_what_is_applied(change: dict[str, Any] | None, same: bool) -> None:
+def test_the_digest_of_a_manifest(change: dict[str, Any] | None, same: bool) -> None:
     metadata: dict[str, Any] = {"name": "x", "annotations": {"note": "y"}}
     before = {"kind": "X", "metadata": metadata, "spec": {"a": 1, "b": {}, "l": [1, 2]}}
     shuffled = {"spec": {"l": [1, 2], "b": {}, "a": 1}, "metadata": metadata, "kind": "X"}
@@ -90,12 +90,12 @@ def test_the_digest_of_what_is_applied(change: dict[str, Any] | None, same: bool
     assert set(signed(before)["metadata"]["annotations"]) == {"note", names.ANNOTATION_APPLIED}
 
 
-def test_a_field_that_is_no_longer_wanted_changes_the_annotation() -> None:
+def test_a_removed_field_changes_the_annotation() -> None:
     one, other = (manifest(pool(nodePool={"spot": spot}), "ComputeClass") for spot in (True, False))
     assert signature(one) != signature(other)
 
 
-# Templates: values arrive as they are.
+# Templates keep values unchanged.
 
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False) | st.text()
 VALUES = st.recursive(
@@ -149,12 +149,12 @@ def _expected(values: dict[str, Any]) -> dict[str, Any]:
 
 
 @given(st.fixed_dictionaries(dict.fromkeys(CLAIM, VALUES)))
-def test_any_value_stands_where_its_expression_stood_and_nowhere_else(values: dict[str, Any]) -> None:
+def test_a_value_replaces_only_its_expression(values: dict[str, Any]) -> None:
     assert render("persistentvolumeclaim", **values) == _expected(values)
 
 
 @pytest.mark.parametrize("text", HOSTILE)
-def test_text_that_means_something_to_yaml_or_jinja_stays_text(text: str) -> None:
+def test_text_with_yaml_or_jinja_syntax_stays_text(text: str) -> None:
     values = dict.fromkeys(CLAIM, text)
     assert render("persistentvolumeclaim", **values) == _expected(values)
 
@@ -167,20 +167,20 @@ def test_a_value_keeps_its_type(value: Any) -> None:
 
 
 @pytest.mark.parametrize("missing", CLAIM)
-def test_a_missing_value_is_refused_by_its_name(missing: str) -> None:
+def test_a_missing_value_is_an_error_with_its_name(missing: str) -> None:
     values = {key: value for key, value in CLAIM.items() if key != missing}
     with pytest.raises(UndefinedError, match=missing):
         render("persistentvolumeclaim", **values)
 
 
-def test_two_manifests_of_one_shape_share_nothing() -> None:
+def test_manifests_of_the_same_template_share_no_objects() -> None:
     one = render("persistentvolumeclaim", **CLAIM)
     one["spec"]["accessModes"].append("ReadOnlyMany")
     assert render("persistentvolumeclaim", **CLAIM)["spec"]["accessModes"] == ["ReadWriteMany"]
 
 
 def _render_text(monkeypatch: pytest.MonkeyPatch, text: str, **values: Any) -> Any:
-    """The same rendering with a template of the test's own."""
+    """Render a template of the test."""
     monkeypatch.setattr(children, "PackageLoader", lambda _: DictLoader({"mine.yaml.j2": text}))
     monkeypatch.setattr(children, "_template", children._template.__wrapped__)
     return render("mine", **values)
@@ -190,7 +190,7 @@ def _render_text(monkeypatch: pytest.MonkeyPatch, text: str, **values: Any) -> A
     "text",
     ["a: x{{ v }}", "a: '{{ v }} '", "a: {{ v }}x", "a: {{ v }}{{ v }}", "a: 1{{ v }}", "{{ v }}-key: 1"],
 )
-def test_an_expression_inside_a_longer_scalar_is_refused(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
+def test_an_expression_inside_a_longer_scalar_is_an_error(monkeypatch: pytest.MonkeyPatch, text: str) -> None:
     with pytest.raises(ValueError, match="must use an expression as a whole scalar"):
         _render_text(monkeypatch, text, v="b")
 
@@ -205,12 +205,12 @@ def test_an_expression_inside_a_longer_scalar_is_refused(monkeypatch: pytest.Mon
         ("{% for one in [v, v] %}\n- {{ one }}\n{% endfor %}", ["x: y", "x: y"]),
     ],
 )
-def test_an_expression_may_stand_wherever_a_scalar_may(
+def test_an_expression_can_replace_any_scalar(
     monkeypatch: pytest.MonkeyPatch, text: str, expected: Any
 ) -> None:
     assert _render_text(monkeypatch, text, v="x: y") == expected
 
 
-def test_a_missing_attribute_is_refused_by_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_attribute_is_an_error_with_its_name(monkeypatch: pytest.MonkeyPatch) -> None:
     with pytest.raises(UndefinedError, match="colour"):
         _render_text(monkeypatch, "a: {{ v.colour }}", v={"shape": "round"})

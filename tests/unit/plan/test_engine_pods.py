@@ -1,4 +1,4 @@
-"""The Deployment and the Service of a model, and what its Pods consist of."""
+"""The Deployment, the Service and the Pods of a model."""
 
 import re
 from typing import Any
@@ -42,7 +42,7 @@ ALWAYS = {"shm": "/dev/shm", "home": "/home/vllm", "tmp": "/tmp"}
     "changes, replicas",
     {
         "replicas of the spec are set": ({"replicas": 3}, {"replicas": 3}),
-        "no replicas are set too": ({"replicas": 0}, {"replicas": 0}),
+        "zero replicas are set too": ({"replicas": 0}, {"replicas": 0}),
         "replicas that an autoscaler owns are left out": ({"autoscaling": {}}, {}),
     },
 )
@@ -51,7 +51,7 @@ def test_replicas(changes: dict[str, Any], replicas: dict[str, int]) -> None:
     assert {key: value for key, value in spec.items() if key == "replicas"} == replicas
 
 
-def test_pods_and_service_meet_by_labels_that_never_change() -> None:
+def test_the_service_selects_pods_by_labels_that_never_change() -> None:
     of = pool(metadata={"labels": {"app": "search", "kvtier.dev/pool": "other"}})
     made, service = manifest(of, "Deployment"), manifest(of, "Service")
     assert selector(of.name, "llama") == OWN
@@ -63,7 +63,7 @@ def test_pods_and_service_meet_by_labels_that_never_change() -> None:
     assert (port["port"], port["targetPort"]) == (8000, _engine(of)["ports"][0]["name"])
 
 
-def test_sizes_of_tiers_bound_memory_and_volumes() -> None:
+def test_sizes_of_tiers_limit_memory_and_volumes() -> None:
     of = pool(tiers=SSD, models=[model(resources={"cpu": 12, "memory": "48Gi"})])
     resources = _engine(of)["resources"]
     volumes = {volume["name"]: volume for volume in _pod(of)["volumes"]}
@@ -86,9 +86,7 @@ def test_sizes_of_tiers_bound_memory_and_volumes() -> None:
         "both": (SSD, {"local-ssd": "/kv/ssd", "lustre": "/kv/lustre"}),
     },
 )
-def test_tiers_are_mounted_where_the_engine_looks_for_them(
-    tiers: dict[str, Any], mounted: dict[str, str]
-) -> None:
+def test_tiers_are_mounted_at_the_paths_of_the_engine(tiers: dict[str, Any], mounted: dict[str, str]) -> None:
     of = pool(tiers=tiers)
     assert _mounts(_engine(of)) == ALWAYS | mounted
     volumes = {volume["name"]: volume for volume in _pod(of)["volumes"]}
@@ -98,14 +96,14 @@ def test_tiers_are_mounted_where_the_engine_looks_for_them(
 
 
 @pytest.mark.parametrize("claim", ["a-claim", None])
-def test_the_engine_looks_for_lustre_where_it_is_mounted_and_only_there(claim: str | None) -> None:
+def test_the_engine_uses_lustre_only_where_it_is_mounted(claim: str | None) -> None:
     made = deployment(POOL, context(POOL).models[0], claim)
     (container,) = made["spec"]["template"]["spec"]["containers"]
     assert ("/kv/lustre" in "".join(container["args"])) is bool(claim)
     assert ("lustre" in _mounts(container)) is bool(claim)
 
 
-def test_the_shell_that_starts_the_engine_never_sees_its_arguments() -> None:
+def test_the_shell_that_starts_the_engine_does_not_interpret_its_arguments() -> None:
     engine = _engine(pool(models=[model(model="$(rm -rf /); 'x'")]))
     assert engine["command"][:2] == ["/bin/sh", "-c"]
     assert "$(rm" not in "".join(engine["command"])
@@ -122,19 +120,19 @@ def test_the_shell_that_starts_the_engine_never_sees_its_arguments() -> None:
         "two dollars": ("$$", "$$$$"),
     },
 )
-def test_what_kubernetes_would_expand_is_escaped(text: str, written: str) -> None:
+def test_text_that_kubernetes_would_expand_is_escaped(text: str, written: str) -> None:
     assert literal(text) == written
 
 
 @table(
     "nodes, surge, tolerated",
     {
-        "nodes on demand surge, and their class is tolerated": (
+        "on-demand nodes surge, and Pods tolerate their class": (
             {},
             (1, 0),
             {"nvidia.com/gpu", "cloud.google.com/compute-class"},
         ),
-        "existing nodes have no GPU to spare": ({"provisioner": "Existing"}, (0, 1), {"nvidia.com/gpu"}),
+        "existing nodes have no unused GPU": ({"provisioner": "Existing"}, (0, 1), {"nvidia.com/gpu"}),
     },
 )
 def test_rollout(nodes: dict[str, Any], surge: tuple[int, int], tolerated: set[str]) -> None:
@@ -151,7 +149,7 @@ def test_engines_run_in_the_zones_of_the_pool_or_anywhere() -> None:
     assert "affinity" not in _pod(pool(tiers={"lustre": None}))
 
 
-def test_the_deployment_gives_up_only_after_the_engine_had_its_time() -> None:
+def test_the_progress_deadline_is_longer_than_the_start_of_the_engine() -> None:
     slow = pool(tiers={"cpu": {"capacity": "10000Gi"}})
     for of in (POOL, slow):
         probe, spec = _engine(of)["startupProbe"], manifest(of, "Deployment")["spec"]
@@ -160,7 +158,7 @@ def test_the_deployment_gives_up_only_after_the_engine_had_its_time() -> None:
     assert later > sooner
 
 
-def test_pods_hold_the_restricted_security_standard() -> None:
+def test_pods_meet_the_restricted_pod_security_standard() -> None:
     pod, engine = _pod(POOL), _engine(POOL)
     assert pod["securityContext"]["runAsNonRoot"] is True
     assert pod["securityContext"]["seccompProfile"] == {"type": "RuntimeDefault"}
@@ -175,25 +173,25 @@ def test_pods_hold_the_restricted_security_standard() -> None:
         "labels of the pool": {"metadata": {"labels": {"a": "b"}}},
         "its generation": {"metadata": {"generation": 9}},
         "its status": {"status": {"phase": "Ready"}},
-        "the capacity of Lustre, which is the claim's matter": {"tiers": {"lustre": {"capacity": "27000Gi"}}},
-        "the policy of deletion": {"deletionPolicy": "Delete"},
+        "the capacity of Lustre, which is in the PVC": {"tiers": {"lustre": {"capacity": "27000Gi"}}},
+        "deletionPolicy": {"deletionPolicy": "Delete"},
         "the mode": {"mode": "Opportunistic"},
-        "additions of nothing": {"models": [model(podTemplate={})]},
-        "lists of nothing": {"models": [model(podTemplate={"labels": {}, "containers": []})]},
+        "an empty podTemplate": {"models": [model(podTemplate={})]},
+        "a podTemplate with empty lists": {"models": [model(podTemplate={"labels": {}, "containers": []})]},
     },
 )
-def test_no_rollout_comes_from(change: dict[str, Any]) -> None:
+def test_no_rollout_for_a_change_of(change: dict[str, Any]) -> None:
     assert manifest(pool(**change), "Deployment") == manifest(POOL, "Deployment")
 
 
-# What Pods of engines have in common with those that try out what engines mount.
+# What engine Pods and the Pods of the write probe have in common.
 
 PULL = {"imagePullSecrets": [{"name": "registry"}, {"name": "mirror"}]}
 ADDED = {"serviceAccountName": "reader", "tolerations": [{"key": "team", "operator": "Exists"}]}
 
 
 def _pods(**changes: Any) -> list[dict[str, Any]]:
-    """Of the engines, and of the Job."""
+    """The Pods of the engines and of the Job."""
     of = pool(**changes)
     return [one["spec"]["template"]["spec"] for one in (manifest(of, "Deployment"), job(of))]
 
@@ -205,13 +203,13 @@ def test_every_pod_pulls_its_image_with_the_secrets_of_the_model() -> None:
     assert not {"imagePullSecrets"} & {*engine, *probe}
 
 
-def test_the_job_takes_image_and_secrets_of_the_same_model() -> None:
+def test_the_job_has_image_and_secrets_of_the_same_model() -> None:
     image = "example/vllm:v0.33.0"
     _, probe = _pods(models=[model(engine={**PULL, "image": image}), model(name="other")])
     assert (probe["containers"][0]["image"], len(probe["imagePullSecrets"])) == (image, 2)
 
 
-def test_the_job_runs_where_and_as_whom_engines_do() -> None:
+def test_the_job_has_placement_and_user_of_the_engines() -> None:
     for pod in _pods(models=[model(podTemplate=ADDED)]):
         assert pod["serviceAccountName"] == pod["serviceAccount"] == "reader"
         assert pod["automountServiceAccountToken"] is False
@@ -219,7 +217,7 @@ def test_the_job_runs_where_and_as_whom_engines_do() -> None:
 
 
 @table("resource", {"NVIDIA's": "nvidia.com/gpu", "another": "example.com/gpu.shared"})
-def test_gpus_are_asked_for_once_and_by_their_name(resource: str) -> None:
+def test_gpus_are_requested_once_and_by_their_name(resource: str) -> None:
     pods = _pods(nodePool={"accelerator": {"resourceName": resource}})
     for pod in pods:
         assert [one["key"] for one in pod["tolerations"] if "gpu" in one["key"]] == [resource]
@@ -268,31 +266,31 @@ def test_the_user_may_replace(name: str) -> None:
     assert _variables(env=[{"name": name, "value": "mine"}])[name]["value"] == "mine"
 
 
-def test_a_token_is_only_referred_to() -> None:
+def test_a_token_is_only_a_reference() -> None:
     made = _variables(tokenSecretRef={"name": "hf", "key": "read"})["HF_TOKEN"]
     assert made == {"name": "HF_TOKEN", "valueFrom": {"secretKeyRef": {"name": "hf", "key": "read"}}}
     assert "HF_TOKEN" not in _variables()
 
 
-def test_keys_of_the_bucket_are_only_referred_to() -> None:
+def test_keys_of_the_bucket_are_only_references() -> None:
     made = _variables({"objectStorage": BUCKET})
     for name in ("AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"):
         assert made[name]["valueFrom"] == {"secretKeyRef": {"name": "hmac", "key": name}}
 
 
-def test_without_a_secret_the_sdk_looks_for_keys_by_itself() -> None:
+def test_without_a_secret_there_are_no_keys_for_the_sdk() -> None:
     made = _variables({"objectStorage": {"bucket": "blocks"}})
     assert "AWS_ACCESS_KEY_ID" not in made
     assert made["AWS_REQUEST_CHECKSUM_CALCULATION"]["value"] == "when_required"
 
 
-def test_settings_of_the_sdk_are_there_with_a_bucket_only_and_the_user_may_replace_them() -> None:
+def test_settings_of_the_sdk_are_set_only_with_a_bucket_and_the_user_may_replace_them() -> None:
     assert not [name for name in _variables() if name.startswith("AWS_")]
     mine = [{"name": "AWS_RETRY_MODE", "value": "adaptive"}]
     assert _variables({"objectStorage": BUCKET}, env=mine)["AWS_RETRY_MODE"]["value"] == "adaptive"
 
 
-# What the user adds.
+# Additions of the user.
 
 SPREAD = {"maxSkew": 1, "topologyKey": "kubernetes.io/hostname", "whenUnsatisfiable": "ScheduleAnyway"}
 SIDECAR = {"name": "logs", "image": "example/logs", "args": ["$(HOME)", "$$", "üñ🦙\n{}"], "resources": {}}
@@ -311,10 +309,10 @@ def _added(**additions: Any) -> dict[str, Any]:
         "a priority": ("priorityClassName", "high"),
         "a runtime": ("runtimeClassName", "gvisor"),
         "a scheduler": ("schedulerName", "other"),
-        "time to end": ("terminationGracePeriodSeconds", 300),
+        "a grace period": ("terminationGracePeriodSeconds", 300),
     },
 )
-def test_is_set(field: str, value: Any) -> None:
+def test_the_pod_has(field: str, value: Any) -> None:
     assert _added(**{field: value}) == {**PLAIN, "spec": {**PLAIN["spec"], field: value}}
 
 
@@ -325,20 +323,20 @@ def test_is_set(field: str, value: Any) -> None:
         "a toleration of everything": ("tolerations", {"operator": "Exists"}),
         "a volume": ("volumes", MODELS),
         "a container beside the engine": ("containers", SIDECAR),
-        "a container before it": ("initContainers", SIDECAR),
-        "a constraint with labels of its own": (
+        "a container before the engine": ("initContainers", SIDECAR),
+        "a constraint with its own labels": (
             "topologySpreadConstraints",
             {**SPREAD, "labelSelector": {"matchLabels": {"app": "x"}}},
         ),
     },
 )
-def test_is_added_as_it_was_written_behind_what_is_there(field: str, item: dict[str, Any]) -> None:
+def test_an_item_is_added_unchanged_at_the_end(field: str, item: dict[str, Any]) -> None:
     made = _added(**{field: [item]})["spec"]
     assert made[field] == [*PLAIN["spec"].get(field, []), item]
     assert {**made, field: None} == {**PLAIN["spec"], field: None}
 
 
-def test_mounts_are_the_engine_s_alone() -> None:
+def test_mounts_are_only_for_the_engine() -> None:
     engine, sidecar = _added(volumes=[MODELS], volumeMounts=[MOUNT], containers=[SIDECAR])["spec"][
         "containers"
     ]
@@ -346,12 +344,12 @@ def test_mounts_are_the_engine_s_alone() -> None:
     assert sidecar == SIDECAR
 
 
-def test_pods_spread_among_those_of_their_model() -> None:
+def test_pods_spread_among_the_pods_of_their_model() -> None:
     (constraint,) = _added(topologySpreadConstraints=[SPREAD])["spec"]["topologySpreadConstraints"]
     assert constraint == {**SPREAD, "labelSelector": {"matchLabels": OWN}}
 
 
-def test_labels_and_annotations_stand_beside_those_by_which_pods_are_found() -> None:
+def test_labels_and_annotations_are_added_to_those_of_kvtier() -> None:
     of = pool(models=[model(podTemplate={"labels": {"team": "a"}, "annotations": {"note": "yes"}})])
     made = manifest(of, "Deployment")["spec"]
     assert made["template"]["metadata"] == {"labels": {"team": "a", **OWN}, "annotations": {"note": "yes"}}
@@ -359,8 +357,8 @@ def test_labels_and_annotations_stand_beside_those_by_which_pods_are_found() -> 
     assert made["selector"]["matchLabels"] == OWN
 
 
-def test_what_is_added_is_part_of_what_was_applied() -> None:
-    """Else a label that is taken away again would stay."""
+def test_additions_are_part_of_the_digest() -> None:
+    """Otherwise a removed label would stay."""
     added = pool(models=[model(podTemplate={"labels": {"team": "a"}})])
     one, other = (manifest(of, "Deployment")["metadata"]["annotations"] for of in (POOL, added))
     assert one[names.ANNOTATION_APPLIED] != other[names.ANNOTATION_APPLIED]
@@ -379,11 +377,11 @@ def _server(of: KVCachePool) -> dict[str, Any]:
     return dict(_pod(of)["initContainers"][0])
 
 
-def test_there_is_none_where_vllm_moves_its_blocks_by_itself() -> None:
+def test_there_is_no_server_with_the_native_backend() -> None:
     assert "initContainers" not in _pod(POOL)
 
 
-def test_it_runs_before_and_beside_the_engine_from_the_same_image() -> None:
+def test_the_server_is_a_sidecar_with_the_image_of_the_engine() -> None:
     server, engine = _server(_served()), _engine(_served())
     assert (server["name"], server["restartPolicy"]) == ("cache-server", "Always")
     assert server["image"] == engine["image"]
@@ -391,51 +389,51 @@ def test_it_runs_before_and_beside_the_engine_from_the_same_image() -> None:
     assert "nvidia.com/gpu" not in str(server["resources"]), "GPUs are counted once"
 
 
-def test_containers_of_the_user_come_after_it() -> None:
+def test_containers_of_the_user_start_after_the_server() -> None:
     containers = _pod(_served(podTemplate={"initContainers": [SIDECAR]}))["initContainers"]
     assert [one["name"] for one in containers] == ["cache-server", "logs"]
 
 
-def test_both_hash_with_the_same_seed() -> None:
+def test_server_and_engine_hash_with_the_same_seed() -> None:
     for container in (_server(_served()), _engine(_served())):
         assert {"name": "PYTHONHASHSEED", "value": "0"} in container["env"]
 
 
-def test_users_variables_and_secrets_are_not_for_the_server() -> None:
+def test_the_server_has_no_variables_or_secrets_of_the_user() -> None:
     of = _served(env=[{"name": "MINE", "value": "x"}], tokenSecretRef={"name": "hf"})
     own = {"PYTHONHASHSEED", "HOME", "USER", "LMCACHE_TRACK_USAGE", "POD_NAME"}
     assert {variable["name"] for variable in _server(of)["env"]} == own
 
 
-def test_kubernetes_fills_in_the_name_of_the_pod_and_nothing_else() -> None:
+def test_kubernetes_expands_only_the_name_of_the_pod() -> None:
     server = _server(_served(SSD))
     name = {"name": "POD_NAME", "valueFrom": {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}}
     assert name in server["env"]
     assert re.findall(r"\$.[^)]*.", "".join(server["args"])) == ["$(POD_NAME)"]
 
 
-def test_the_command_line_is_the_engines_facts_and_a_shell_line_that_sees_none_of_it() -> None:
+def test_the_shell_that_starts_the_server_does_not_interpret_its_arguments() -> None:
     of = _served(SSD, blocksPerChunk=8)
     server = _server(of)
     assert server["args"] == server_argv(of, of.spec.models[0], True, 8)
     assert server["command"] == ["/bin/sh", "-c", f'rm -f /dev/shm/{SEGMENT}; exec "$@"', "cache-server"]
 
 
-def test_both_may_hold_the_cpu_tier_and_the_pod_reserves_it_once() -> None:
+def test_both_limits_include_the_cpu_tier_and_the_pod_requests_it_once() -> None:
     server, engine = _server(_served())["resources"], _engine(_served())["resources"]
     assert server["requests"] == {"cpu": "6", "memory": "12Gi"}
     assert parse(server["limits"]["memory"]) == (12 + 100) * GIB
     assert engine == _engine(POOL)["resources"]
 
 
-def test_files_are_the_servers_and_shared_memory_is_both_ones() -> None:
+def test_only_the_server_mounts_file_tiers_and_both_mount_shared_memory() -> None:
     of = _served(SSD)
     assert _mounts(_engine(of)) == ALWAYS
     assert _mounts(_server(of)) == {**ALWAYS, "local-ssd": "/kv/ssd", "lustre": "/kv/lustre"}
     assert mounts_lustre(manifest(of, "Deployment"))
 
 
-def test_it_is_asked_for_its_health_at_a_port_of_its_own() -> None:
+def test_the_probes_of_the_server_use_its_own_port() -> None:
     server = _server(_served())
     assert server["ports"] == [{"name": "http-cache", "containerPort": 8080, "protocol": "TCP"}]
     for probe in ("startupProbe", "livenessProbe"):
@@ -443,7 +441,7 @@ def test_it_is_asked_for_its_health_at_a_port_of_its_own() -> None:
     assert "readinessProbe" not in server, "an engine serves without it"
 
 
-def test_a_larger_tier_has_longer_to_start_and_the_deployment_waits_for_both() -> None:
+def test_a_larger_tier_may_start_longer_and_the_deployment_waits_for_both() -> None:
     small, large = _served(), _served({"cpu": {"capacity": "10000Gi"}})
     sooner, later = (_server(of)["startupProbe"]["failureThreshold"] for of in (small, large))
     assert later > sooner

@@ -35,8 +35,8 @@ NOT_TRIGGERED = _event("NotTriggerScaleUp", "pod didn't trigger scale-up: 1 max 
         ),
         "with the message of the autoscaler": (
             [NOT_TRIGGERED, UNSCHEDULED],
-            "The scheduler reports: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu. The autoscaler reports: pod "
-            "didn't trigger scale-up: 1 max node group size reached.",
+            "The scheduler reports: 0/3 nodes are available: 3 Insufficient nvidia.com/gpu. The autoscaler reports: "
+            "pod didn't trigger scale-up: 1 max node group size reached.",
         ),
         "only the autoscaler, which may just have seen the Pod": ([NOT_TRIGGERED], None),
         "an image that does not exist": (
@@ -86,8 +86,8 @@ ZONED: dict[str, Any] = {"nodePool": {"zones": ["us-central1-b"]}}
         "a zone without GPUs, where nothing binds them": (
             pool(tiers={"lustre": None}, **ZONED),
             _event("FailedScaleUp", OUT),
-            "in us-central1-b: GCE out of resources. GKE retries automatically. Reserve the machines, or choose another "
-            "machine type or other nodePool.zones.",
+            "in us-central1-b: GCE out of resources. GKE retries automatically. Reserve the machines, or choose "
+            "another machine type or other nodePool.zones.",
         ),
         "a pool that may run anywhere": (
             ANYWHERE,

@@ -178,7 +178,9 @@ BUCKET, SSD = {"objectStorage": {"bucket": "blocks"}}, {"localSSD": {"capacity":
 def test_missing_eviction_is_reported_for(tiers: dict[str, Any], files: bool, bucket: bool) -> None:
     eviction = find(_status(pool(tiers=tiers)).conditions, "EvictionHealthy")
     assert eviction is not None
-    assert_verdict(eviction, "EvictionHealthy", "Unknown", "NotManaged", "kvtier does not evict yet: old ")
+    assert_verdict(
+        eviction, "EvictionHealthy", "Unknown", "NotManaged", "kvtier does not delete old cache data yet. "
+    )
     assert ("Remove old cache files on Local SSD and Lustre by other means." in eviction.message) is files
     assert ("Delete old objects by a lifecycle rule of the bucket." in eviction.message) is bucket
 

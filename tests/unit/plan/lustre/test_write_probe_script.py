@@ -31,7 +31,7 @@ needs_root = pytest.mark.skipif(
 
 @pytest.fixture
 def tier() -> Iterator[Path]:
-    """A directory that everybody can get to: those of pytest are private."""
+    """A directory that all users can reach; the directories of pytest are private."""
     with tempfile.TemporaryDirectory(prefix="kvtier-test-") as directory:
         Path(directory).chmod(0o755)
         top = Path(directory) / "tier"
@@ -50,16 +50,14 @@ def _run(
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_a_directory_that_can_be_written_to(tier: Path, shell: str) -> None:
+def test_a_writable_directory(tier: Path, shell: str) -> None:
     assert _run("write", tier, POOL, shell=shell) == (0, "")
-    assert list(tier.rglob("*")) == [tier / "team-a", tier / POOL], (
-        "it leaves the directory and nothing in it"
-    )
+    assert list(tier.rglob("*")) == [tier / "team-a", tier / POOL], "it leaves an empty directory"
     assert (tier / POOL).stat().st_mode & 0o7777 == 0o2775
     assert _run("write", tier, POOL, shell=shell) == (0, ""), "it can be repeated"
 
 
-def test_a_name_with_the_words_of_a_shell_is_only_a_name(tier: Path) -> None:
+def test_shell_syntax_in_a_name_has_no_effect(tier: Path) -> None:
     name = "$(touch escaped)/`id`;'\" &"
     assert _run("write", tier, name) == (0, "")
     assert (tier / name).is_dir()
@@ -70,7 +68,7 @@ ODD = 'a/$(touch escaped) `id` "it\'s" $HOME \\n %s {}\n\nsecond line 😀 \n'
 
 
 @pytest.mark.parametrize("shell", SHELLS)
-def test_documents_are_written_as_they_are(tier: Path, shell: str) -> None:
+def test_documents_are_written_unchanged(tier: Path, shell: str) -> None:
     documents = {f"{POOL}/one": ODD, f"{POOL}/two": "-n", f"{POOL}/t$(id) '\"": "{}\n"}
     pairs = [text for pair in documents.items() for text in pair]
     assert _run("write", tier, POOL, *pairs, shell=shell) == (0, "")
@@ -81,7 +79,7 @@ def test_documents_are_written_as_they_are(tier: Path, shell: str) -> None:
     assert not list(tier.rglob("escaped"))
 
 
-def test_a_document_is_replaced_as_a_whole_and_blocks_beside_it_stay(tier: Path) -> None:
+def test_a_document_is_replaced_atomically_and_blocks_next_to_it_stay(tier: Path) -> None:
     (tier / POOL / "one" / "blocks").mkdir(parents=True)
     (tier / POOL / "one" / "kvtier.json").write_text("an older and longer document")
     before = (tier / POOL / "one" / "kvtier.json").stat().st_ino
@@ -100,7 +98,7 @@ def test_engines_own_the_directories_that_they_will_write_to(tier: Path) -> None
 
 
 @needs_root
-def test_a_cache_of_somebody_else_is_denied(tier: Path) -> None:
+def test_a_directory_of_another_user_is_denied(tier: Path) -> None:
     (tier / POOL / "one").mkdir(parents=True)
     (tier / POOL).chmod(0o777)
     code, said = _run("write", tier, POOL, f"{POOL}/one", "{}", user=AS_ENGINE)
@@ -109,7 +107,7 @@ def test_a_cache_of_somebody_else_is_denied(tier: Path) -> None:
 
 
 @needs_root
-def test_a_directory_of_root_is_denied_until_root_has_handed_it_over(tier: Path) -> None:
+def test_a_directory_of_root_is_denied_until_root_prepared_it(tier: Path) -> None:
     code, said = _run("write", tier, POOL, user=AS_ENGINE)
     assert code == 13
     assert "mkdir" in said
@@ -121,7 +119,7 @@ def test_a_directory_of_root_is_denied_until_root_has_handed_it_over(tier: Path)
 
 
 @needs_root
-def test_root_hands_over_nothing_below_the_top(tier: Path) -> None:
+def test_root_prepares_only_the_top_directory(tier: Path) -> None:
     (tier / "foreign").mkdir()
     assert _run("prepare", tier, user=AS_ROOT)[0] == 0
     assert (tier / "foreign").stat().st_gid == 0
@@ -131,12 +129,12 @@ def test_root_hands_over_nothing_below_the_top(tier: Path) -> None:
 @table(
     "mode, owner, code",
     {
-        "of somebody else, for the group": (0o2775, (0, ENGINE), 0),
-        "of somebody else alone": (0o755, (0, 0), 13),
+        "of another user, for the group": (0o2775, (0, ENGINE), 0),
+        "of another user only": (0o755, (0, 0), 13),
         "of the engines": (0o755, (ENGINE, ENGINE), 0),
     },
 )
-def test_a_pool_s_directory_that_is_there(tier: Path, mode: int, owner: tuple[int, int], code: int) -> None:
+def test_an_existing_directory_of_a_pool(tier: Path, mode: int, owner: tuple[int, int], code: int) -> None:
     (tier / POOL).mkdir(parents=True)
     os.chown(tier / POOL, *owner)
     (tier / POOL).chmod(mode)
@@ -145,7 +143,7 @@ def test_a_pool_s_directory_that_is_there(tier: Path, mode: int, owner: tuple[in
 
 @needs_root
 def test_root_that_is_squashed_is_denied(tier: Path) -> None:
-    assert _run("prepare", tier, user=AS_ENGINE)[0] == 13, "squashed root is somebody else"
+    assert _run("prepare", tier, user=AS_ENGINE)[0] == 13, "squashed root is another user"
 
 
 @table(
@@ -156,7 +154,7 @@ def test_root_that_is_squashed_is_denied(tier: Path) -> None:
     },
 )
 def test_a_file_system_of_64_kib(tier: Path, then: str, code: int, says: str) -> None:
-    """In a mount namespace of its own, so that no mount can be left behind."""
+    """Runs in its own mount namespace, so that no mount is left behind."""
     mount = 'mount -t tmpfs -o size=64k tmpfs "$0"'
     namespace = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c"]
     possible = subprocess.run([*namespace, mount, tier], check=False, capture_output=True, text=True)
@@ -165,7 +163,7 @@ def test_a_file_system_of_64_kib(tier: Path, then: str, code: int, says: str) ->
     scene = f'{mount} && {then} "$0" && {{ "$@"; code=$?; find "$0" -type f >&2; exit $code; }}'
     found, said = _run("write", tier, POOL, user=[*namespace, scene, str(tier)])
     assert found == code
-    assert said.endswith(f"{says}\n"), "and no file is left"
+    assert said.endswith(f"{says}\n"), "no file is left"
 
 
 ANSWERS = {
@@ -184,7 +182,7 @@ ANSWERS = {
 
 @pytest.mark.parametrize("program", ["mkdir", "mktemp", "dd", "mv", "cksum", "rm"])
 @pytest.mark.parametrize(("answer", "code"), ANSWERS.items(), ids=ANSWERS)
-def test_the_exit_code_tells_what_the_file_system_answered(
+def test_the_exit_code_follows_the_error_of_the_file_system(
     tier: Path, tmp_path: Path, program: str, answer: str, code: int
 ) -> None:
     path = _with(tmp_path, program, f'echo "{program}: error: {answer}" >&2; exit 1')
@@ -198,7 +196,7 @@ def test_the_exit_code_tells_what_the_file_system_answered(
     "program, body, words",
     {
         "a file system that hangs": ("timeout", "exit 124", "no answer in time"),
-        "other bytes than were written": ("cksum", 'echo "1 2 $1"', "not what was written"),
+        "other bytes than those written": ("cksum", 'echo "1 2 $1"', "not what was written"),
     },
 )
 def test_an_io_error(tier: Path, tmp_path: Path, program: str, body: str, words: str) -> None:
@@ -208,7 +206,7 @@ def test_an_io_error(tier: Path, tmp_path: Path, program: str, body: str, words:
 
 
 def _with(directory: Path, program: str, body: str) -> str:
-    """A PATH on which a program does something else."""
+    """A PATH with a replaced program."""
     (directory / "bin").mkdir()
     replaced = directory / "bin" / program
     replaced.write_text(f"#!/bin/sh\n{body}\n")
