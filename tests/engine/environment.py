@@ -18,7 +18,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from engine import machine
-from testbed.process import run_with_progress
+from testbed.progress import run_with_progress
 
 REQUIREMENTS = Path(__file__).parents[2] / "requirements"
 LOCKS = (REQUIREMENTS / "engine.txt", REQUIREMENTS / "engine-source.txt")

@@ -1,4 +1,4 @@
-"""The programs of the bed are found where they are supplied, and their absence is explained."""
+"""The programs of the test bed: which are used, and the error when some are missing."""
 
 from pathlib import Path
 

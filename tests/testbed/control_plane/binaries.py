@@ -1,7 +1,7 @@
-"""Finds or builds the programs of the bed.
+"""Finds or builds the programs of the test bed.
 
-They are compiled from the Go module tests/testbed/go into the user's cache, once per version of that
-module: ``python -m testbed.control_plane.binaries`` does it ahead of the tests, and with ``vet`` vets our own code.
+They are compiled from the Go module tests/testbed/go into the user's cache, once per version of that module.
+``python -m testbed.control_plane.binaries`` builds them before the tests; with ``vet`` it runs ``go vet`` on our code.
 """
 
 import fcntl
@@ -16,13 +16,13 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from testbed.process import run_with_progress
+from testbed.progress import run_with_progress
 
 MODULE = Path(__file__).parents[1] / "go"
 MINIMUM_GO = (1, 26)
 KUBERNETES_VERSION = "v1.36.3"
 
-# One multi-call binary that looks at the name it is called by.
+# One binary for all of them: it selects the program by the name under which it is started.
 MULTICALL = ("etcd", "kube-apiserver", "kube-controller-manager", "kube-scheduler", "kubectl", "lustre-csi")
 TOOLS = {
     "csi-provisioner": "github.com/kubernetes-csi/external-provisioner/v6/cmd/csi-provisioner",
@@ -46,7 +46,7 @@ _ENVIRONMENT = {"CGO_ENABLED": "0"}
 
 
 class BinariesMissingError(RuntimeError):
-    """Some programs are neither supplied nor can they be built here; says which, and what to do."""
+    """Some programs are missing and cannot be built here. The message names them and what to do."""
 
 
 def ensure() -> Path:
@@ -64,7 +64,7 @@ def ensure() -> Path:
 
 
 def vet() -> int:
-    """Run ``go vet`` on our module; its exit code. With the flags of the build it finds all packages compiled."""
+    """Run ``go vet`` on our module; its exit code. The flags of the build let it use what the build compiled."""
     return subprocess.run(
         ["go", "vet", *_FLAGS, "./..."], check=False, cwd=MODULE, env=os.environ | _ENVIRONMENT
     ).returncode
@@ -104,16 +104,16 @@ def _ensure_built(missing: list[str]) -> Path:
 
 
 def _go_version(missing: list[str]) -> str:
-    """The version of the Go on the PATH; raises ``BinariesMissingError`` when there is none that can build."""
-    found = "no go on the PATH"
+    """The version of Go on the PATH. Raises ``BinariesMissingError`` if Go is missing or too old."""
+    found = "go is not on the PATH"
     if go := shutil.which("go"):
         found = _output([go, "env", "GOVERSION"])
         version = re.match(r"go(\d+)\.(\d+)", found)
         if version and tuple(map(int, version.groups())) >= MINIMUM_GO:
             return found
     raise BinariesMissingError(
-        f"the test bed needs {', '.join(missing)}; building them takes Go >= 1.{MINIMUM_GO[1]} ({found}). "
-        "Install it, or set KUBEBUILDER_ASSETS to a directory that holds them"
+        f"the test bed needs {', '.join(missing)}, and Go >= 1.{MINIMUM_GO[1]} to build them ({found}). "
+        "Install Go, or set KUBEBUILDER_ASSETS to a directory with these programs"
     )
 
 
@@ -138,7 +138,9 @@ def _exclusive(target: Path) -> Iterator[None]:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
             print(
-                "testbed: waiting for another process that builds the programs", file=sys.stderr, flush=True
+                "Waiting for another process that builds the Kubernetes control plane",
+                file=sys.stderr,
+                flush=True,
             )
             fcntl.flock(lock, fcntl.LOCK_EX)
         yield
@@ -147,12 +149,20 @@ def _exclusive(target: Path) -> Iterator[None]:
 def _build_into(target: Path) -> None:
     with tempfile.TemporaryDirectory(prefix="build-", dir=target.parent) as scratch:
         output = Path(scratch) / "bin"
-        command = ["go", "build", *_FLAGS, "-o", f"{output}/", ".", *TOOLS.values()]
-        what = "building the test bed's programs (about 8 min the first time)"
+        command = ["go", "build", "-v", *_FLAGS, "-o", f"{output}/", ".", *TOOLS.values()]
+        what = (
+            "Building the Kubernetes control plane from source, about 5 minutes on 2 cores.\n"
+            f"The result is cached in {_short(target.parent)}."
+        )
         run_with_progress(command, MODULE, os.environ | _ENVIRONMENT, what)
         for name in MULTICALL:
             (output / name).symlink_to(_MULTICALL_FILE)
         output.rename(target)
+
+
+def _short(path: Path) -> str:
+    """The path as a shell shows it, with ~ for the home directory."""
+    return f"~/{path.relative_to(Path.home())}" if path.is_relative_to(Path.home()) else str(path)
 
 
 def _joined(supplied: dict[str, Path], built: Path | None) -> Path:
@@ -176,4 +186,4 @@ if __name__ == "__main__":
     try:
         print(ensure())
     except RuntimeError as error:
-        sys.exit(f"testbed: {error}")
+        sys.exit(f"Error: {error}")

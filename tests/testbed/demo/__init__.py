@@ -1,1 +1,1 @@
-"""`make demo`: a pool comes up, changes and goes on a simulated GKE cluster."""
+"""`make demo`: a pool is created, resized and deleted on a simulated GKE cluster."""

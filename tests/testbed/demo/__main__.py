@@ -1,4 +1,4 @@
-"""`python -m testbed.demo`: watch a pool come up, change and go on a simulated GKE cluster."""
+"""Create, resize and delete a pool on a simulated GKE cluster, and show what happens."""
 
 import argparse
 import io
@@ -16,39 +16,58 @@ from testbed.control_plane import binaries
 from testbed.control_plane.cluster import Cluster
 from testbed.control_plane.plane import ControlPlane
 from testbed.demo.guard import guarded
-from testbed.demo.terminal import View, view
-from testbed.demo.walkthrough import SAMPLE, DemoError, Times, Walkthrough
+from testbed.demo.log import Log, VerboseLog
+from testbed.demo.terminal import Screen, View
+from testbed.demo.walkthrough import SAMPLE, Times, Walkthrough, timed_out
 from testbed.kube import ApiError
 from testbed.process import Component
 from testbed.waiting import eventually
 
-_SIMULATED = "A real Kubernetes control plane, simulated GKE nodes and Managed Lustre. No GPU, no cloud."
+_SIMULATED = "A real control plane, simulated GKE nodes and Managed Lustre, no GPU."
 _NEXT = (
-    ("leave it running", "make demo KEEP=1"),
-    ("see its objects", f".venv/bin/kvtier render -f {SAMPLE}"),
-    ("ask your cluster", f".venv/bin/kvtier check -f {SAMPLE}"),
+    "make demo VERBOSE=1    # show every condition",
+    "make demo KEEP=1       # keep the cluster running",
+    f".venv/bin/kvtier render -f {SAMPLE}",
+    f".venv/bin/kvtier check -f {SAMPLE}",
 )
+_EXAMPLES = """\
+examples:
+  make demo                                   one line per event
+  make demo VERBOSE=1                         the same as python -m testbed.demo --verbose
+  python -m testbed.demo --seconds-lustre 60  a slower Managed Lustre
+"""
 _FAILURES = (RuntimeError, AssertionError, ApiError, requests.RequestException)
 
 
 def main() -> int:
-    """Exit code 0: all was seen; 1: something did not happen; 128 + N: signal N ended it, 130 for Ctrl-C."""
+    """Exit code 0: every step succeeded; 1: a step failed; 128 + N: signal N ended it, 130 for Ctrl-C."""
     options = _options()
     if isinstance(sys.stdout, io.TextIOWrapper):
         sys.stdout.reconfigure(errors="replace", line_buffering=True)
     code = guarded(partial(_run, options))
     if code > 128:
         name = signal.Signals(code - 128).name
-        print(f"\nkvtier demo: ended by {name}; its processes have ended and its files are gone")
+        print(f"\n{name} ended the demo. Its processes and temporary files were removed.")
     return code
 
 
 def _options() -> argparse.Namespace:
-    parser = argparse.ArgumentParser(prog="python -m testbed.demo", description=__doc__)
-    parser.add_argument("--keep", action="store_true", help="after the edit, stay up until Ctrl-C")
+    parser = argparse.ArgumentParser(
+        prog="python -m testbed.demo",
+        description=__doc__,
+        epilog=_EXAMPLES,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    flag = partial(parser.add_argument, action="store_true")
+    flag("--keep", help="keep the cluster running after the resize, until Ctrl-C")
+    flag("--verbose", help="show every change of an object or a condition, and how long each step took")
     seconds = partial(parser.add_argument, type=float, metavar="N")
-    seconds("--seconds-lustre", default=5.0, help="how long Lustre takes to create and to grow (%(default)g)")
-    seconds("--patience", default=120.0, help="seconds to wait for each step before giving up (%(default)g)")
+    seconds(
+        "--seconds-lustre",
+        default=5.0,
+        help="seconds to create or resize a Lustre instance (default: %(default)g)",
+    )
+    seconds("--patience", default=120.0, help="timeout of each step in seconds (default: %(default)g)")
     return parser.parse_args()
 
 
@@ -56,46 +75,51 @@ def _run(options: argparse.Namespace) -> int:
     failed = True
     try:
         binaries.ensure()
-        shown = view(Console(highlight=False))
+        shown = _view(Console(highlight=False), options.verbose)
         try:
             _show(options, shown)
             failed = False
         finally:
             shown.close(leave=failed)
     except _FAILURES as error:
-        print(f"kvtier demo: {error}", file=sys.stderr)
+        print(f"Error: {error}", file=sys.stderr)
     return int(failed)
+
+
+def _view(console: Console, verbose: bool) -> View:
+    """A `Screen` on a terminal that can move its cursor, a `Log` elsewhere."""
+    if console.file.isatty() and not console.is_dumb_terminal:
+        return Screen(console, verbose)
+    return VerboseLog(console) if verbose else Log(console)
 
 
 def _show(options: argparse.Namespace, shown: View) -> None:
     times = Times()
     shown.say(_SIMULATED, "bold")
     with ExitStack() as running:
-        shown.say(
-            "Starting etcd, API server, controllers, scheduler, and a CSI driver like Managed Lustre's."
-        )
-        with times.measured("control plane and its nodes ready"):
+        shown.say("Starting etcd, the API server, controllers, scheduler and CSI driver.")
+        with times.measured("control plane and nodes ready"):
             cluster = running.enter_context(ControlPlane())
-        shown.say("Installing the CRD and the operator's RBAC; the operator runs as its own service account.")
-        with times.measured("CRD and RBAC installed, operator leading"):
+        shown.say("Installing the CRD and RBAC, and starting the operator.")
+        with times.measured("CRD and RBAC installed, operator ready"):
             operator = running.enter_context(_operator(cluster, options.patience))
         cluster.lustre.configure(options.seconds_lustre, options.seconds_lustre)
         _walk_through(Walkthrough(cluster, operator, shown, times, options.patience), options.keep)
         shown.close()
-        shown.say("Ending the cluster.")
-    shown.say(_summary(times))
+        shown.say("Stopping the cluster.")
+    shown.say(_summary(times if shown.verbose else None))
 
 
 @contextmanager
 def _operator(cluster: Cluster, patience: float) -> Iterator[Component]:
-    """The operator, which leads; its CRD and RBAC are installed."""
+    """Install the CRD and RBAC, and start the operator; it is the leader."""
     operator_process.install_crd(cluster.kube)
     operator_process.install(cluster.kube)
     with operator_process.operator(cluster) as operator:
         try:
             eventually(partial(_leads, cluster, operator), patience)
         except AssertionError:
-            raise DemoError(operator.explain(f"has not become the leader in {patience:g} s")) from None
+            raise timed_out(operator, "the operator to become the leader", patience) from None
         yield operator
 
 
@@ -113,10 +137,10 @@ def _walk_through(walkthrough: Walkthrough, keep: bool) -> None:
     walkthrough.deletion()
 
 
-def _summary(times: Times) -> str:
-    took = [f"  {what:<42}{seconds:6.1f} s" for what, seconds in times.items()]
-    ideas = [f"  {what:<18}{command}" for what, command in _NEXT]
-    return "\n".join(["What took how long:", *took, "What to try next:", *ideas])
+def _summary(times: Times | None) -> str:
+    took = [f"  {what:<42}{seconds:6.1f} s" for what, seconds in times.items()] if times else []
+    commands = [f"  {command}" for command in _NEXT]
+    return "\n".join([*(["Duration of each step:"] if took else []), *took, "Next steps:", *commands])
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Runs something in a process of its own of which nothing stays, however it ends."""
+"""Runs a function in a process of its own, and removes its processes and files, however it ends."""
 
 import ctypes
 import os
@@ -26,8 +26,8 @@ def guarded(body: Callable[[], int], grace: float = GRACE_SECONDS) -> int:
     """Run `body` in a child process and return its exit code, or 128 + N when signal N ended it.
 
     The signal asks the child to exit, by SystemExit; a second one, or `grace` seconds, kill it. Then its
-    descendants are killed and its temporary files removed. Signals are blocked here from first to last,
-    and waited for: none can come at a bad moment.
+    descendants are killed and its temporary files removed. Signals are blocked in this process and
+    read one by one, so that none interrupts it.
     """
     before = signal.pthread_sigmask(signal.SIG_BLOCK, _WATCHED)
     ctypes.CDLL(None).prctl(_PR_SET_CHILD_SUBREAPER, 1)  # orphaned descendants become ours
@@ -55,7 +55,7 @@ def _fork(body: Callable[[], int], directory: str, mask: Any) -> int:
 
 
 def _live(body: Callable[[], int]) -> NoReturn:
-    """The child's life; it must not return into the guard's code."""
+    """Run the body in the child, and exit: it must not return into the code of the guard."""
     code = 1
     try:
         code = body()
@@ -80,13 +80,13 @@ def _outcome(child: int, grace: float) -> int:
         code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         return code if code >= 0 else 128 - code
     os.kill(child, signal.SIGTERM)
-    _next_signal(child, grace)  # it has ended, or has had its chance
+    _next_signal(child, grace)  # until it has ended, or `grace` is over
     os.kill(child, signal.SIGKILL)
     return 128 + ended_by
 
 
 def _next_signal(child: int, timeout: float) -> int | None:
-    """The signal that came first, None when the child ended or time was over. The child is not reaped."""
+    """The first signal, or None when the child has ended or time is over. The child is not reaped."""
     deadline = time.monotonic() + timeout
     while not os.waitid(os.P_PID, child, os.WEXITED | os.WNOHANG | os.WNOWAIT):
         came = signal.sigtimedwait(_WATCHED, max(0.0, deadline - time.monotonic()))
@@ -98,7 +98,7 @@ def _next_signal(child: int, timeout: float) -> int | None:
 
 
 def _end_descendants() -> None:
-    """Kill what is left below us: the death of a process hands us its children."""
+    """Kill all descendants. As a subreaper, this process becomes the parent of orphans."""
     with suppress(ChildProcessError):
         while True:
             for pid in _children():

@@ -1,4 +1,4 @@
-"""What there is to see of the demo's pool at one moment, read from the API server and the Managed Lustre API."""
+"""The state of the demo's pool at one moment, read from the API server and the Managed Lustre API."""
 
 import re
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ _WRITES = re.compile(r"kvtier\.control\.applier: ((?:Applied|Deleted) .*)")
 
 @dataclass(frozen=True)
 class Row:
-    """An object and its state in a few words; `settled` when nothing more is expected of it."""
+    """An object and its state in a few words; `settled` when it waits for nothing."""
 
     kind: str
     state: str
@@ -51,7 +51,7 @@ def take(cluster: Cluster, operator: Component) -> Snapshot:
     """Read everything; the parts are a few milliseconds apart."""
     pool = cluster.kube.find(*API, POOL, NAMESPACE)
     status = (pool or {}).get("status") or {}
-    phase = status.get("phase", "not seen yet") if pool else ""
+    phase = status.get("phase", "no status yet") if pool else ""
     current = pool is not None and status.get("observedGeneration") == pool["metadata"]["generation"]
     writes = _WRITES.findall(operator.log.read_text(errors="replace"))
     rows = [*_storage(cluster), *_serving(cluster)]
@@ -73,13 +73,13 @@ def _storage(cluster: Cluster) -> Iterator[Row]:
 
 
 def describe_lustre(cluster: Cluster) -> Iterator[str]:
-    """Lines about each instance, as the Managed Lustre API shows it."""
+    """Lines about each instance, as the Managed Lustre API reports it; the mount point is last."""
     for one in _instances(cluster):
         gib, throughput = int(one["capacityGib"]), int(one["perUnitStorageThroughput"])
         yield f"name         {one['name']}"
         yield f"state        {one['state']}"
         yield f"capacity     {gib} GiB"
-        yield f"throughput   {throughput} MBps per TiB, {throughput * gib // 1024} MBps in all"
+        yield f"throughput   {throughput} MBps per TiB, {throughput * gib // 1024} MBps in total"
         yield f"filesystem   {one['filesystem']}"
         yield f"mount point  {one['mountPoint']}"
 
@@ -119,7 +119,7 @@ def _serving(cluster: Cluster) -> Iterator[Row]:
 
 def _job(job: Object) -> Row:
     done = bool(job.get("status", {}).get("succeeded"))
-    return Row("Job", "has written to Lustre" if done else "tries to write to Lustre", _name(job), done)
+    return Row("Job", "has written to Lustre" if done else "writing to Lustre", _name(job), done)
 
 
 def _pod(pod: Object) -> Row:
@@ -128,7 +128,7 @@ def _pod(pod: Object) -> Row:
     if is_ready(pod):
         return Row("Pod", "Ready", _name(pod))
     waits = any(one.get("reason") == "Unschedulable" for one in pod["status"].get("conditions", []))
-    return Row("Pod", "waits for a node" if waits else pod["status"]["phase"], _name(pod), settled=False)
+    return Row("Pod", "waiting for a node" if waits else pod["status"]["phase"], _name(pod), settled=False)
 
 
 def _name(obj: Object) -> Any:

@@ -1,8 +1,7 @@
-"""Shows the demo: a narrative that stays and, on a terminal, below it the snapshot as it is now."""
+"""Shows the demo in a terminal: a narrative that stays and, below it, the snapshot as it is now."""
 
 import re
 import time
-from collections.abc import Iterator
 from typing import Protocol
 
 from rich.console import Console, Group
@@ -25,24 +24,20 @@ class View(Protocol):
     """What the walkthrough needs to show itself."""
 
     interactive: bool
+    verbose: bool
 
     def say(self, text: str, style: str = "") -> None:
-        """Say something that stays; lines after the first are indented."""
+        """Print something that stays; lines after the first are indented."""
 
     def show(self, snapshot: Snapshot, awaited: str) -> None:
-        """Show what there is now, and what is waited for."""
+        """Show the present state, and what the walkthrough waits for."""
 
     def close(self, leave: bool = False) -> None:
-        """Take the snapshot away, or leave its last state."""
+        """Remove the snapshot, or leave its last state."""
 
 
-def view(console: Console) -> View:
-    """A `Screen` on a terminal that can move its cursor, `Log` elsewhere."""
-    return Screen(console) if console.file.isatty() and not console.is_dumb_terminal else Log(console)
-
-
-class _Narrator:
-    """Speaks with the time since the start."""
+class Narrator:
+    """Prints lines with the time since the start."""
 
     def __init__(self, console: Console) -> None:
         self._console = console
@@ -57,16 +52,17 @@ class _Narrator:
         return time.monotonic() - self._started
 
 
-class Screen(_Narrator):
-    """Redraws the snapshot in place, and only when it or the second has changed: no flicker."""
+class Screen(Narrator):
+    """Redraws the snapshot in place when it has changed, and every second; more often would flicker."""
 
     interactive = True
 
-    def __init__(self, console: Console) -> None:
+    def __init__(self, console: Console, verbose: bool) -> None:
         super().__init__(console)
+        self.verbose = verbose
         self._live = Live(console=console, auto_refresh=False, transient=True)
         self._shown: tuple[Snapshot, str, int] | None = None
-        self._said_lines = 1  # what was said last stays in sight
+        self._said_lines = 1  # the last narrative stays visible
 
     def say(self, text: str, style: str = "") -> None:
         super().say(text, style)
@@ -78,7 +74,8 @@ class Screen(_Narrator):
             return
         self._shown = now
         size = self._console.size
-        lines = lay_out(*now, min(size.width, _COLUMNS) - 1, size.height - self._said_lines - 1)
+        width, height = min(size.width, _COLUMNS) - 1, size.height - self._said_lines - 1
+        lines = lay_out(*now, width, height, verbose=self.verbose)
         for line in lines:
             line.no_wrap, line.overflow = True, "ellipsis"
         self._live.start()
@@ -89,74 +86,36 @@ class Screen(_Narrator):
         self._live.stop()
 
 
-class Log(_Narrator):
-    """One line for each change. A condition whose message alone changes is not repeated."""
-
-    interactive = False
-
-    def __init__(self, console: Console) -> None:
-        super().__init__(console)
-        self._said: dict[tuple[str, str], str] = {}
-        self._writes = 0
-
-    def show(self, snapshot: Snapshot, awaited: str) -> None:
-        for write in snapshot.writes[self._writes :]:
-            self._say_one("operator", write)
-        self._writes = len(snapshot.writes)
-        self._say_changes(
-            dict(_facts(snapshot)), {one["type"]: one.get("message", "") for one in snapshot.conditions}
-        )
-
-    def close(self, leave: bool = False) -> None: ...
-
-    def _say_changes(self, now: dict[tuple[str, str], str], messages: dict[str, str]) -> None:
-        for (kind, name), state in now.items():
-            if self._said.get((kind, name)) != state:
-                message = messages.get(name) if kind == "condition" else None
-                self._say_one(kind, f"{name}: {state}" + (f": {message}" if message else ""))
-        for kind, name in self._said:
-            if kind != "condition" and (kind, name) not in now:
-                self._say_one(kind, f"{name}: gone")
-        self._said = now
-
-    def _say_one(self, kind: str, text: str) -> None:
-        self.say(f"  {kind:<13} {text}")
-
-
-def _facts(snapshot: Snapshot) -> Iterator[tuple[tuple[str, str], str]]:
-    for row in snapshot.rows:
-        yield (row.kind, row.name), row.state
-    for one in snapshot.conditions:
-        yield ("condition", one["type"]), f"{one['status']} ({one['reason']})"
-    if snapshot.phase:
-        yield ("pool", POOL), snapshot.phase
-
-
-def lay_out(snapshot: Snapshot, awaited: str, seconds: float, width: int, height: int) -> Lines:
-    """The most telling lines that fit: the operator's writes give way first, then conditions that hold."""
+def lay_out(
+    snapshot: Snapshot, awaited: str, seconds: float, width: int, height: int, *, verbose: bool
+) -> Lines:
+    """The most important lines that fit. `verbose` adds the operator's writes and the conditions that are True."""
     head, objects, writes = (
         _head(snapshot, awaited, seconds, width),
         _objects(snapshot.rows),
         _writes(snapshot.writes),
     )
     every, briefly = _conditions(snapshot.conditions, width), _briefly(snapshot.conditions, width)
-    choices = [
-        head + every + objects + writes,
-        head + every + objects,
-        head + briefly + objects,
-        head + objects,
-    ]
-    fitting = [lines for lines in choices if len(lines) <= height]
-    return (fitting or choices[-1:])[0][: max(height, 1)]
+    if verbose:
+        choices = [head + every + objects + writes, head + every + objects, head + briefly + objects]
+    else:
+        choices = [head + _readiness(snapshot.conditions, width) + objects]
+    fitting = [lines for lines in (*choices, head + objects) if len(lines) <= height]
+    return (fitting or [head + objects])[0][: max(height, 1)]
 
 
 def _head(snapshot: Snapshot, awaited: str, seconds: float, width: int) -> Lines:
     left = Text.assemble(
-        (POOL, "bold"), "  ", (snapshot.phase or "gone", _PHASES.get(snapshot.phase, "bold yellow"))
+        (POOL, "bold"), "  ", (snapshot.phase or "deleted", _PHASES.get(snapshot.phase, "bold yellow"))
     )
     right = f"{int(seconds) // 60}:{int(seconds) % 60:02}"
     left.pad_right(max(2, width - len(left) - len(right)))
     return [Text("─" * width, "dim"), left.append(right, "dim"), Text(f"waiting for {awaited}", "dim")]
+
+
+def _readiness(conditions: list[Object], width: int) -> Lines:
+    """The condition Ready, which repeats the most important of the others."""
+    return [Text(), *(_condition(one, width) for one in conditions if one["type"] == "Ready")]
 
 
 def _conditions(conditions: list[Object], width: int) -> Lines:
@@ -166,7 +125,7 @@ def _conditions(conditions: list[Object], width: int) -> Lines:
 def _briefly(conditions: list[Object], width: int) -> Lines:
     holding = [one["type"] for one in conditions if one["status"] == "True"]
     rest = [_condition(one, width) for one in conditions if one["status"] != "True"]
-    summary = Text(f"  {len(holding)} more are True", "green")
+    summary = Text(f"  {len(holding)} conditions are True", "green")
     return _section("Conditions", [*rest, summary] if holding else rest)
 
 
@@ -175,12 +134,12 @@ def _condition(condition: Object, width: int) -> Text:
     return Text.assemble(
         f"  {condition['type']:<20} ",
         (f"{status:<9}", _STYLES[status]),
-        _shortened(message, width - _MESSAGE_COLUMN),
+        shortened(message, width - _MESSAGE_COLUMN),
     )
 
 
-def _shortened(message: str, width: int) -> str:
-    """The message in at most `width` characters, cut at the end of a clause where one ends late enough."""
+def shortened(message: str, width: int) -> str:
+    """The message in at most `width` characters, cut at the end of a clause if one ends in the last two thirds."""
     if len(message) <= width:
         return message
     ends = [found.start() for found in re.finditer("[;:.] ", message[:width]) if found.start() >= width // 3]

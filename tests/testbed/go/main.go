@@ -1,6 +1,6 @@
-// Command testbed is the control plane of the test bed in one binary: the name
-// it is called by (a symbolic link) picks the component, so that the packages
-// that all of them share are compiled, linked and stored once.
+// Command testbed is the control plane of the test bed in one binary. The name
+// of the symbolic link that starts it selects the component, so that shared
+// packages are compiled, linked and stored once.
 package main
 
 import (

@@ -19,7 +19,7 @@ import (
 
 var filesystemName = regexp.MustCompile(`^[a-zA-Z][a-zA-Z0-9]{0,7}$`)
 
-// Instance is a Managed Lustre instance as the service shows it, and what the
+// Instance is a Managed Lustre instance as the service reports it, and what the
 // simulation needs to finish its running operation.
 type Instance struct {
 	Name                     string            `json:"name"`
@@ -38,7 +38,7 @@ type Instance struct {
 	ReadyAt    time.Time `json:"readyAt"`
 }
 
-// namespace of the claim the instance was made for.
+// namespace of the PVC for which the instance was created.
 func (i *Instance) namespace() string { return i.Labels[namespaceLabel] }
 
 // cloud simulates the Managed Lustre API. Operations finish by the clock, so
@@ -49,8 +49,8 @@ type cloud struct {
 	control
 
 	Instances map[string]*Instance `json:"instances"`
-	// FailedCreates keeps the outcome of failed create operations, which the
-	// service lists for good: the driver reports them on every retry.
+	// FailedCreates keeps the result of failed create operations. The service
+	// lists them forever, so the driver reports them on every retry.
 	FailedCreates map[string]operationError `json:"failedCreates"`
 }
 
@@ -88,7 +88,7 @@ func (c *cloud) save() {
 	}
 }
 
-// settle finishes the operations whose time has come; the caller holds the lock.
+// settle finishes the operations that are due; the caller holds the lock.
 func (c *cloud) settle() {
 	for name, i := range c.Instances {
 		if i.State == "ACTIVE" || time.Now().Before(i.ReadyAt) {
@@ -169,7 +169,7 @@ func (c *cloud) validate(i *Instance) error {
 	return tiers[i.PerUnitStorageThroughput].check(i.CapacityGiB, 0)
 }
 
-// checkQuota counts the instances made for the namespace that the quota is for.
+// checkQuota counts the instances that were created for the namespace of the quota.
 func (c *cloud) checkQuota(quota int64, asked *Instance, extra int64) error {
 	if quota == 0 {
 		return nil
@@ -199,7 +199,7 @@ func (c *cloud) freeFilesystemName() string {
 	}
 }
 
-// resize starts the growth of an instance.
+// resize starts the resize of an instance.
 func (c *cloud) resize(name string, gib int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -235,7 +235,7 @@ func (c *cloud) remove(name string) error {
 	return nil
 }
 
-// await waits for the running operation of an instance, no longer than ctx.
+// await waits for the running operation of an instance until ctx is done.
 func (c *cloud) await(ctx context.Context, name string) (*Instance, error) {
 	for {
 		i := c.get(name)

@@ -18,7 +18,7 @@ type options struct {
 	socket, steering, state, project, zone string
 }
 
-// NewCommand returns the command that serves the plugin until it is told to end.
+// NewCommand returns the command that serves the plugin until it receives a signal.
 func NewCommand() *cobra.Command {
 	var o options
 	command := &cobra.Command{

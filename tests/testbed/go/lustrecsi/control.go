@@ -18,8 +18,8 @@ type Settings struct {
 	DeleteSeconds float64 `json:"deleteSeconds"`
 	// QuotaGiB bounds the capacity of all instances; 0 is no bound.
 	QuotaGiB int64 `json:"quotaGib"`
-	// ResizeState is what the service shows while an instance grows, ACTIVE or
-	// UPDATING; which of them the real one shows is not documented.
+	// ResizeState is the state of an instance during a resize, ACTIVE or
+	// UPDATING. It is not documented which of them the real service reports.
 	ResizeState string `json:"resizeState"`
 }
 
@@ -33,7 +33,7 @@ type Fault struct {
 	Message string `json:"message"`
 	// Times is how often to fail; -1 is always.
 	Times int `json:"times"`
-	// Namespace, if set, restricts the fault to claims of that namespace.
+	// Namespace, if set, restricts the fault to PVCs of that namespace.
 	Namespace string `json:"namespace,omitempty"`
 	// Match is a regular expression that the request's JSON must match.
 	Match string `json:"match,omitempty"`
@@ -82,7 +82,7 @@ func (c *control) settings(namespace string) Settings {
 	return c.Default
 }
 
-// takeFault returns the fault that meets the call, if any, and counts it.
+// takeFault returns the fault that applies to the call, if any, and counts it.
 func (c *control) takeFault(method, namespace, request string) *Fault {
 	for _, f := range c.Faults {
 		if f.Method != method || f.Times == 0 || (f.Namespace != "" && f.Namespace != namespace) {

@@ -44,7 +44,7 @@ func expand(gibs int64) *csi.ControllerExpandVolumeRequest {
 	return &csi.ControllerExpandVolumeRequest{VolumeId: volume, CapacityRange: &csi.CapacityRange{RequiredBytes: gibs * gib}}
 }
 
-// short is a sidecar's deadline that no operation of these tests meets.
+// short is a deadline of a sidecar that expires before any operation ends.
 func short(t *testing.T) context.Context {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(context.Background(), 30*time.Millisecond)

@@ -66,7 +66,7 @@ func normaliseParameters(raw map[string]string) (map[string]string, error) {
 	return parameters, nil
 }
 
-// newInstance is what a CreateVolume request asks of the service.
+// newInstance is the instance that a CreateVolume request asks for.
 func (d *driver) newInstance(req *csi.CreateVolumeRequest) (*Instance, error) {
 	bytes, err := requestedBytes(req.GetCapacityRange())
 	if err != nil {
@@ -168,8 +168,8 @@ func zones(topologies []*csi.Topology) ([]string, error) {
 	return found, nil
 }
 
-// instanceLabels joins the labels of the class with those that tell whose claim
-// the instance serves; a class may not set the latter.
+// instanceLabels joins the labels of the class with those that name the PVC of
+// the instance. A class may not set the latter.
 func instanceLabels(raw map[string]string) (map[string]string, error) {
 	labels := map[string]string{"storage_gke_io_created-by": strings.ReplaceAll(DriverName, ".", "_")}
 	var own map[string]string

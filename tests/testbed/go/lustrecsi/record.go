@@ -14,8 +14,8 @@ import (
 
 var recorded = map[string]bool{"CreateVolume": true, "DeleteVolume": true, "ControllerExpandVolume": true}
 
-// intercept records the calls that change something, and fails those that a
-// fault of the same method meets.
+// intercept records the calls that change something, and fails those to which a
+// fault of the same method applies.
 func (c *cloud) intercept(ctx context.Context, request any, info *grpc.UnaryServerInfo, handle grpc.UnaryHandler) (any, error) {
 	method := path.Base(info.FullMethod)
 	message, ok := request.(proto.Message)
@@ -48,7 +48,7 @@ func (c *cloud) failOr(call Call, request string, handle func() (any, error)) (a
 	return handle()
 }
 
-// namespaceOf finds the namespace of the claim that a request is about.
+// namespaceOf returns the namespace of the PVC in a request.
 func (c *cloud) namespaceOf(request any) string {
 	if r, ok := request.(interface{ GetParameters() map[string]string }); ok {
 		return r.GetParameters()["csi.storage.k8s.io/pvc/namespace"]

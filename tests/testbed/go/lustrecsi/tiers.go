@@ -16,8 +16,8 @@ var tiers = map[int64]tier{
 	125:  {min: 72_000, threshold: 12_240_000, max: 12_240_000, step: 72_000, largeStep: 72_000},
 }
 
-// check says why the service refuses a capacity, or nil. A new instance has no
-// previous capacity (0); one made at or below the threshold cannot outgrow it.
+// check returns why the service refuses a capacity, or nil. A new instance has no
+// previous capacity (0). One created at or below the threshold cannot outgrow it.
 func (t tier) check(gib, created int64) error {
 	step := t.step
 	if gib > t.threshold {
