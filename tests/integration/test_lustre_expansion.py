@@ -58,7 +58,7 @@ def test_a_growth_that_exceeds_the_quota_says_so(pools: Pools, lustre: LustreSer
     lustre.configure(quota_gib=9000)
     _grow(pools, "18000Gi")
     told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")
-    assert "ask for more Managed Lustre quota" in told["message"]
+    assert "Request more Managed Lustre quota" in told["message"]
     lustre.configure(quota_gib=18000)
     _has(pools, "18000Gi")
 

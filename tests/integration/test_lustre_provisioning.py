@@ -1,4 +1,4 @@
-"""Every answer that the driver may give to a claim ends in a condition; the real external-provisioner passes it on."""
+"""Every error of the driver about a PVC becomes a condition. The real external-provisioner reports the errors."""
 
 import pytest
 
@@ -34,7 +34,7 @@ PASSING = ("late", "away", "busy", "cancelled")
 
 
 def _only(name: str) -> str:
-    """A pattern for the requests that are about a pool's claim."""
+    """A pattern for requests about the PVC of a pool."""
     return f'"csi.storage.k8s.io/pvc/name":"{name}-lustre-'
 
 
@@ -42,7 +42,7 @@ def _uid(pools: Pools) -> str:
     return str(pools.child(*CLAIM)["metadata"]["uid"])
 
 
-def test_each_answer_of_the_driver_ends_in_its_condition(pools: Pools, lustre: LustreService) -> None:
+def test_each_error_of_the_driver_becomes_its_condition(pools: Pools, lustre: LustreService) -> None:
     for name, (code, words, _) in ANSWERS.items():
         lustre.fail("CreateVolume", code, words, times=-1, match=_only(name))
         pools.create(name)
@@ -50,13 +50,13 @@ def test_each_answer_of_the_driver_ends_in_its_condition(pools: Pools, lustre: L
         told = pools.wait(name, "StorageReady", "False", reason)
 
         if name not in PASSING:
-            assert f"the driver answers {code}: {words.rstrip('.')}" in told["message"]
+            assert f"The driver reports {code}: {words.rstrip('.')}." in told["message"]
     lustre.reset()
     for name in PASSING:
         pools.wait(name)
 
 
-def test_what_fails_again_and_again_is_written_once(
+def test_an_error_that_repeats_is_written_once(
     pools: Pools, lustre: LustreService, control_plane: Cluster
 ) -> None:
     lustre.fail("CreateVolume", "PermissionDenied", "denied, request id: 1", times=-1)
@@ -64,12 +64,12 @@ def test_what_fails_again_and_again_is_written_once(
     pools.wait("pool", "StorageReady", "False", "PermissionDenied")
     pools.events("pool", "PermissionDenied")
     mark, calls = control_plane.audit.mark(), len(lustre.state().calls)
-    eventually(lambda: len(lustre.state().calls) >= calls + 3, what="the driver is asked three times more")
+    eventually(lambda: len(lustre.state().calls) >= calls + 3, what="the driver gets three more requests")
     written = control_plane.audit.writes(mark, USER)
     assert [one for one in written if one.namespace == pools.namespace] == []
 
 
-def test_an_instance_that_is_being_made_is_progress_and_its_claim_is_kept(
+def test_an_instance_that_is_being_created_is_progress_and_its_pvc_is_kept(
     pools: Pools, lustre: LustreService
 ) -> None:
     lustre.configure(create_seconds=3600)
@@ -89,17 +89,17 @@ def _failed(pools: Pools, words: str) -> list[Object]:
     return [event for event in events if words in event["message"]]
 
 
-def test_a_creation_that_failed_for_good_is_tried_again_with_another_claim(
+def test_a_creation_that_does_not_recover_is_retried_with_another_pvc(
     pools: Pools, lustre: LustreService, control_plane: Cluster
 ) -> None:
     mark = control_plane.audit.mark()
     lustre.fail("CreateInstance", "ResourceExhausted", STOCKOUT)
     pools.create("pool")
     told = pools.wait("pool", "StorageReady", "False", "Stockout")
-    assert "kvtier makes the claim anew when it is 10 minutes old" in told["message"]
+    assert "kvtier recreates the PVC when it is 10 minutes old." in told["message"]
     assert pools.get("pool")["status"]["tiers"][2]["phase"] == "Failed"
     failed = _uid(pools)
-    eventually(lambda: len(_refusals(lustre)) >= 4, what="the same answer is repeated")
+    eventually(lambda: len(_refusals(lustre)) >= 4, what="the driver repeats the error")
     assert _uid(pools) == failed
 
     pools.patch("pool", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
@@ -107,7 +107,7 @@ def test_a_creation_that_failed_for_good_is_tried_again_with_another_claim(
     assert _uid(pools) != failed
     assert [one["capacityGib"] for one in lustre.state().instances.values()] == [18000]
     (event,) = pools.events("pool", "ClaimReplaced")
-    assert "the spec asks for 18000Gi by now; nothing was stored" in event["message"]
+    assert "the spec now requests 18000Gi. No data was stored." in event["message"]
     deletions = [one for one in control_plane.audit.writes(mark, USER) if one.verb == "delete"]
     mine = [one for one in deletions if one.namespace == pools.namespace]
     assert [one.resource for one in mine] == ["persistentvolumeclaims"]
@@ -117,7 +117,7 @@ def _refusals(lustre: LustreService) -> list[Object]:
     return [call for call in lustre.state().calls if call["code"] == "ResourceExhausted"]
 
 
-def test_an_opportunistic_pool_serves_while_its_instance_cannot_be_made(
+def test_an_opportunistic_pool_serves_while_its_instance_cannot_be_created(
     pools: Pools, lustre: LustreService
 ) -> None:
     lustre.fail("CreateInstance", "ResourceExhausted", STOCKOUT)

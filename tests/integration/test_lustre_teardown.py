@@ -166,7 +166,7 @@ def test_a_refused_deletion_is_reported(pools: Pools, lustre_project: LustreProj
     _ready(pools, through_api(lustre_project, **DELETE))
     lustre_project.fail(refusal("PERMISSION_DENIED", "no lustre.instances.delete"), "delete", times=-1)
     pools.delete("chat")
-    _waiting(pools, "no lustre.instances.delete; grant roles/lustre.admin")
+    _waiting(pools, "no lustre.instances.delete. Grant roles/lustre.admin")
     assert len(lustre_project.instances()) == 1
 
 

@@ -60,7 +60,7 @@ def test_hindrance(events: list[Event], text: str | None) -> None:
 
 def test_a_volume_that_cannot_be_mounted_comes_first() -> None:
     events = [UNSCHEDULED, _event("FailedMount", "Is the MGS running?")]
-    assert str(hindrance(events, OWNER)).startswith("the node does not reach the instance")
+    assert str(hindrance(events, OWNER)).startswith("The node does not reach the instance")
 
 
 def test_the_message_for_several_pods_does_not_depend_on_their_order() -> None:

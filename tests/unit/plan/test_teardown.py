@@ -381,7 +381,7 @@ def test_a_refused_deletion_is_reported_and_retried() -> None:
     simulation = in_use(GO)
     _leave(simulation, looks=3)
     simulation.answer(done=True, code="PermissionDenied", message="no")
-    assert "PermissionDenied: no; grant roles/lustre.admin" in _waits(simulation.at())
+    assert "PermissionDenied: no. Grant roles/lustre.admin" in _waits(simulation.at())
     simulation.at("2026-11-29T12:05:00Z")
     assert simulation.verbs() == ["delete", "delete"]
 

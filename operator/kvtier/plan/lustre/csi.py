@@ -1,6 +1,6 @@
-"""A shared tier whose instance the CSI driver makes: its StorageClass, its claim, and what the status says of them.
+"""A shared tier whose instance the CSI driver creates: its StorageClass, its PVC, and their status.
 
-A volume that has outlived its claim is bound again, so that a pool that comes back finds its data.
+kvtier binds a PersistentVolume again after its PVC was deleted, so that a recreated pool finds its data.
 """
 
 from collections.abc import Iterable
@@ -10,7 +10,9 @@ from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id, storage_class_parameters
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
+from kvtier.api.v1alpha1.pool import Cluster
 from kvtier.checks import STORAGE, Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.facts.children import Claim, StorageClass, fixed_fields
@@ -24,18 +26,18 @@ from kvtier.plan.lustre.provisioning import Provisioning
 from kvtier.plan.model import Manifest, Part, Ref
 
 _LONG_SECONDS = 3600.0
-"""From this age on, little happens to a claim that is not bound yet."""
+"""From this age on, an unbound PVC changes seldom."""
 
 _NAMED_HOLDERS = 5
 
 
 def plan_csi(context: Context, spec: LustreTier, checks: Checks) -> Part:
-    """Class and claim of the tier.
+    """StorageClass and PVC of the tier.
 
-    Case 1: the claim has failed for good -> it is deleted, and the next one is made when it is gone.
-    Case 2: the live class or claim cannot become what the spec describes -> nothing is written.
-    Case 3: a prerequisite does not hold -> nothing is made, and a claim that is there is left as it is.
-    Case 4: else -> both are written.
+    Case 1: the PVC cannot succeed -> delete it. A later plan creates the next PVC after the deletion completes.
+    Case 2: the live class or PVC cannot become what the spec describes -> write nothing.
+    Case 3: a prerequisite is not met -> create nothing, and leave an existing PVC as it is.
+    Case 4: otherwise -> write both.
     """
     pool, lustre, claim = context.pool, context.lustre, context.lustre.claim
     wanted_class = _storage_class(pool, spec, lustre.class_name)
@@ -48,19 +50,19 @@ def plan_csi(context: Context, spec: LustreTier, checks: Checks) -> Part:
             return _replaced(lustre, wanted_class, waiting.claim, because, context.pace)
     problem = immutable or _mismatch(lustre)
     if problem:
-        # The driver's Events may yet allow to replace a claim that never had a volume.
+        # Later Events of the driver may allow kvtier to recreate a PVC that never had a PersistentVolume.
         again = context.pace.waiting if claim and not claim.volume else None
         return Part((), (problem,), (_tier(lustre, "Failed"),), again=again)
     if claim is None and refused:
         return Part((), (nothing_created(refused),), (_tier(lustre, "Waiting"),))
     writes = () if refused else _writes(pool, spec, lustre, wanted_class)
-    condition, phase = _state(lustre, spec.size, waiting, context.now)
+    condition, phase = _state(lustre, spec.size, waiting, pool.spec.cluster, context.now)
     again = _again(claim, spec.size, waiting, context.pace)
     return Part(writes, (condition,), (_tier(lustre, phase),), again=again)
 
 
 def _waiting(lustre: LustreView, now: str) -> Provisioning | None:
-    """The claim while it waits for a volume."""
+    """The PVC while it waits for a PersistentVolume."""
     claim = lustre.claim
     if claim is None or claim.phase in ("Bound", "Lost"):
         return None
@@ -79,7 +81,7 @@ def _storage_class(pool: KVCachePool, spec: LustreTier, name: str) -> Manifest:
 
 
 def _immutable(wanted: Manifest, live: StorageClass | None) -> Condition | None:
-    """Why the live class cannot become the one that the spec describes, or None."""
+    """Why the live StorageClass cannot become the one that the spec describes, or None."""
     if live is None:
         return None
     differing = [field for field, value in fixed_fields(wanted).items() if live.fixed[field] != value]
@@ -88,28 +90,30 @@ def _immutable(wanted: Manifest, live: StorageClass | None) -> Condition | None:
     return false(
         STORAGE_READY,
         Reason.STORAGE_CLASS_IMMUTABLE,
-        f"StorageClass {live.name} differs in {', '.join(differing)}, which Kubernetes does not let change: delete the "
-        "class, and kvtier makes it again; claims that exist keep their volume",
+        f"StorageClass {live.name} differs from the spec in immutable fields: {', '.join(differing)}. If you delete "
+        "it, kvtier recreates it, and existing PVCs keep their PersistentVolumes: "
+        f"kubectl delete storageclass {live.name}",
     )
 
 
 def _mismatch(lustre: LustreView) -> Condition | None:
-    """Why the claim is not the one that the spec describes, or None."""
+    """Why the PVC is not the one that the spec describes, or None."""
     claim = lustre.claim
     if claim is None or claim.deleting or lustre.described:
         return None
     return false(
         STORAGE_READY,
         Reason.CLAIM_MISMATCH,
-        f"claim {claim.name} was made for StorageClass {claim.storage_class}, the spec describes {lustre.class_name} "
-        "(another tier, zone, network or filesystem): restore the spec, or delete the claim if its data may go",
+        f"PVC {claim.name} has StorageClass {claim.storage_class}, but the spec describes {lustre.class_name} (another "
+        "tier, zone, network or filesystem). Restore the spec, or delete the PVC if its data is not needed: "
+        f"kubectl -n {claim.namespace} delete pvc {claim.name}",
     )
 
 
 def _replaced(lustre: LustreView, wanted_class: Manifest, claim: Claim, because: str, pace: Pace) -> Part:
-    """The claim's deletion. It gets one Event, though it may be planned again until it shows."""
-    message = f"claim {claim.name} is made anew, because {because}"
-    event = PoolEvent("Normal", "ClaimReplaced", f"{message}; nothing was stored")
+    """Delete the PVC. There is one Event, although the plan repeats until the deletion is visible."""
+    message = sentences(f"kvtier recreates PVC {claim.name}, because {because}")
+    event = PoolEvent("Normal", "ClaimReplaced", sentences(message, "No data was stored"))
     return Part(
         applies=(wanted_class,),
         deletes=(Ref("PersistentVolumeClaim", claim.name, claim.uid),),
@@ -123,26 +127,26 @@ def _replaced(lustre: LustreView, wanted_class: Manifest, claim: Claim, because:
 def _writes(
     pool: KVCachePool, spec: LustreTier, lustre: LustreView, wanted_class: Manifest
 ) -> tuple[Manifest, ...]:
-    """Class and claim, and what lets the claim's volume be bound.
+    """StorageClass and PVC, and a PersistentVolume that is freed for the PVC.
 
-    A volume is freed only for a claim that is there: the driver deletes none that is free, and in a namespace
-    that goes no claim can be made any more.
+    A PersistentVolume is freed only for a PVC that exists. The driver never deletes a free one, and a namespace that
+    is being deleted accepts no new PVC.
     """
     claim = lustre.claim
     if claim is None:
-        outlived = _outlived(lustre.volumes, lustre.class_name)
-        name, size = (outlived.name, outlived.capacity) if outlived else ("", spec.size)
+        kept = _kept_volume(lustre.volumes, lustre.class_name)
+        name, size = (kept.name, kept.capacity) if kept else ("", spec.size)
         return (wanted_class, _claim(pool, lustre.class_name, name, size))
     if claim.deleting:
         return (wanted_class,)
     name = "" if claim.chosen_by_controller else claim.volume
-    freed = (_freed(one) for one in lustre.volumes if one.name == name and _held_by_gone_claim(one))
+    freed = (_freed(one) for one in lustre.volumes if one.name == name and _held_by_deleted_claim(one))
     return (*freed, wanted_class, _claim(pool, lustre.class_name, name, _request(claim, spec.size)))
 
 
 def _claim(pool: KVCachePool, class_name: str, volume: str, size: int) -> Manifest:
-    """The claim, made for a volume, or for one that the driver is to make where its name is empty."""
-    # No ownerReference: the claim is the data, and only deletionPolicy may decide about it.
+    """The PVC for a PersistentVolume; with an empty name, the driver creates one."""
+    # No ownerReference: deleting the PVC may delete the data, and only deletionPolicy decides about that.
     return child(
         "persistentvolumeclaim",
         pool,
@@ -154,21 +158,21 @@ def _claim(pool: KVCachePool, class_name: str, volume: str, size: int) -> Manife
 
 
 def _request(claim: Claim, want: int) -> int:
-    """Bytes that a claim which is there should ask for.
+    """Bytes that an existing PVC should request.
 
-    Kubernetes refuses every change of a claim that is not bound, and a request at or below what a bound
-    one has. A growth that is taken back in the spec therefore stays requested until another size above
-    the present one replaces it. A volume that was there before its claim grows once it is bound.
+    Kubernetes refuses every change to an unbound PVC, and a request at or below the capacity of a bound one. So a
+    resize that was cancelled in the spec stays requested until the spec has another size above the capacity. A
+    PersistentVolume that is older than its PVC is resized after the PVC is bound.
     """
     if claim.requested and not claim.capacity:
         return claim.requested
     return want if want > claim.capacity else max(want, claim.requested)
 
 
-def _outlived(volumes: Iterable[Volume], class_name: str) -> Volume | None:
-    """The volume that the driver once made for just this claim, from just this class; None where there is none.
+def _kept_volume(volumes: Iterable[Volume], class_name: str) -> Volume | None:
+    """The PersistentVolume that the driver created for an earlier PVC of this name and class, or None.
 
-    Of several, of which only one can be bound, the largest. One whose reclaim policy is Delete is about to go.
+    If there are several, the largest one. One with reclaim policy Delete does not count: it will be deleted.
     """
     ours = [one for one in volumes if one.storage_class == class_name and _unclaimed(one)]
     return min(ours, key=lambda one: (-one.capacity, one.name), default=None)
@@ -179,15 +183,15 @@ def _unclaimed(volume: Volume) -> bool:
     return nobody and not volume.deleting and volume.reclaim != "Delete"
 
 
-def _held_by_gone_claim(volume: Volume) -> bool:
+def _held_by_deleted_claim(volume: Volume) -> bool:
     return volume.phase == "Released" and bool(volume.claim_uid)
 
 
 def _freed(volume: Volume) -> Manifest:
-    """What lets a Released volume be bound again by a claim of the same name.
+    """The patch after which a PVC of the same name can bind a Released PersistentVolume.
 
-    It is written only as it was seen: taking the claim's identity from a volume that is bound would make the claim
-    Lost.
+    It has the resourceVersion that kvtier read. If the PersistentVolume has been bound since, the write fails: without
+    the identity of its PVC in a bound PersistentVolume, the PVC would become Lost.
     """
     return {
         "apiVersion": "v1",
@@ -197,17 +201,23 @@ def _freed(volume: Volume) -> Manifest:
     }
 
 
-def _state(lustre: LustreView, want: int, waiting: Provisioning | None, now: str) -> StorageState:
-    """The claim as it is, that is to have `want` bytes. One that is being deleted says so first."""
+def _state(
+    lustre: LustreView, want: int, waiting: Provisioning | None, cluster: Cluster | None, now: str
+) -> StorageState:
+    """The state of the PVC, which should have `want` bytes. The deletion of the PVC is reported first."""
     claim = lustre.claim
     if claim is None:
-        return StorageState(false(STORAGE_READY, Reason.CREATING, "the claim is being made"), "Waiting")
+        text = f"PVC {lustre.claim_name} is being created."
+        return StorageState(false(STORAGE_READY, Reason.CREATING, text), "Waiting")
     if waiting:
         phase = "Failed" if waiting.failed else "Provisioning"
-        state = StorageState(provisioning.storage_ready(waiting), phase)
+        state = StorageState(provisioning.storage_ready(waiting, cluster), phase)
     elif claim.phase == "Lost":
-        said = f"the volume of claim {claim.name} is gone: restore it or delete the claim"
-        state = StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, said), "Failed")
+        text = (
+            f"The PersistentVolume of PVC {claim.name} does not exist. Restore it, or delete the PVC to get a new, "
+            f"empty instance: kubectl -n {claim.namespace} delete pvc {claim.name}"
+        )
+        state = StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, text), "Failed")
     else:
         unusable = verdict(lustre.instance) if lustre.instance else None
         condition = unusable or resize.bound(claim, want, lustre.claim_events, now)
@@ -217,16 +227,16 @@ def _state(lustre: LustreView, want: int, waiting: Provisioning | None, now: str
 
 def _deleted(claim: Claim, holders: tuple[str, ...]) -> Condition:
     if not claim.volume:
-        said = f"claim {claim.name} is made anew when the old one is gone"
-        return false(STORAGE_READY, Reason.REPLACING, said)
+        text = f"PVC {claim.name} will be recreated after the deletion completes."
+        return false(STORAGE_READY, Reason.REPLACING, text)
     named, more = ", ".join(holders[:_NAMED_HOLDERS]), len(holders) - _NAMED_HOLDERS
-    using = f": {named}{f' and {more} more' if more > 0 else ''}" if holders else ""
-    said = f"claim {claim.name} was deleted and goes when no Pod uses it any more{using}"
-    return false(STORAGE_READY, Reason.CLAIM_DELETED, said)
+    using = f"Pods that use it: {named}{f' and {more} more' if more > 0 else ''}" if holders else ""
+    seen = f"PVC {claim.name} is being deleted. Kubernetes removes it when no Pod uses it"
+    return false(STORAGE_READY, Reason.CLAIM_DELETED, sentences(seen, using))
 
 
 def _again(claim: Claim | None, want: int, waiting: Provisioning | None, pace: Pace) -> float | None:
-    """Seconds until Events, which are not watched, are read again; None where there are none to expect."""
+    """Seconds until kvtier reads the Events again, because it does not watch them; None if it expects none."""
     if claim and (claim.deleting or resize.growing(claim, want)):
         return pace.waiting
     if waiting is None:
@@ -237,7 +247,7 @@ def _again(claim: Claim | None, want: int, waiting: Provisioning | None, pace: P
 
 
 def _tier(lustre: LustreView, phase: str, replaced: bool = False) -> TierStatus:
-    """`attempts` counts a claim when its successor is decided on, whether that or its deletion shows first."""
+    """The status of the tier. `attempts` increases once, when kvtier decides to recreate the PVC."""
     claim, tries = lustre.claim, provisioning.attempts(lustre)
     given_up = replaced or (claim is not None and claim.deleting and not claim.volume)
     if given_up and not _replacing(lustre.reported):
@@ -253,5 +263,5 @@ def _tier(lustre: LustreView, phase: str, replaced: bool = False) -> TierStatus:
 
 
 def _replacing(reported: Condition | None) -> bool:
-    """Whether the status says already that the claim is replaced."""
+    """Whether the status already reports that the PVC is being recreated."""
     return reported is not None and reported.reason == Reason.REPLACING

@@ -1,57 +1,58 @@
-"""What a CSI driver answers, as sidecars and kubelets quote it in Events and in conditions of a claim."""
+"""Errors of the CSI driver, as sidecars and kubelets quote them in Events and in conditions of a PVC."""
 
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kvtier.api.sentences import sentences
 from kvtier.facts.model import Event
 from kvtier.plan.lustre.api_errors import Advice, Retry, advice
 
 SILENT_SECONDS = 120.0
-"""For how long a driver that works may leave alone what Kubernetes has handed to it."""
+"""How long a working driver may take to start on a request of Kubernetes."""
 
 _LONGEST = 300
 _ANSWER = re.compile(r"rpc error: code = (?P<code>\w+) desc = (?P<words>.*)", re.DOTALL)
 _SPELLINGS = {"Canceled": "Cancelled", "OK": ""}
-_FLEETING = (
+_VARYING = (
     r"\n\s*Details:.*",
     r"[,;]?\s*\(?\b(?:Help Token|[Rr]equest[ _-]?[Ii][Dd]|Trace ID|traceId)\b\s*[:=]\s*\"?[\w./+=-]+\"?\)?",
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
     r"kube-api-access-\w+ ?",
     r"0x[0-9a-f]{6,}",
 )
-"""What differs from one try to the next, or from one Pod to its neighbour."""
+"""Parts of a message that differ between attempts, or between Pods."""
 
 
 @dataclass(frozen=True)
 class DriverError:
-    """`code` is the canonical code in CamelCase, empty where none is given; `words` are the driver's own."""
+    """`code`: the canonical code in CamelCase, empty if there is none. `words`: the text of the driver."""
 
     code: str
     words: str
 
     @property
     def advice(self) -> Advice:
-        """What it means, and what to do about it."""
+        """The meaning of the error, and what to do about it."""
         return advice(self.code, self.words)
 
     @property
     def goes_on(self) -> bool:
-        """Whether the sidecar that asked takes its operation to be under way."""
+        """Whether the sidecar treats its operation as in progress."""
         return self.advice.retry is Retry.GOES_ON
 
 
 def parse(message: str) -> DriverError:
-    """The outermost answer in a message. The same failure gives the same words each time."""
+    """The outermost error in a message. The same failure gives the same words each time."""
     found = _ANSWER.search(message)
     if found is None:
-        return DriverError("", _steady(message))
+        return DriverError("", _without_varying_parts(message))
     code = found["code"]
-    return DriverError(_SPELLINGS.get(code, code), _steady(found["words"]))
+    return DriverError(_SPELLINGS.get(code, code), _without_varying_parts(found["words"]))
 
 
-def _steady(text: str) -> str:
-    for pattern in _FLEETING:
+def _without_varying_parts(text: str) -> str:
+    for pattern in _VARYING:
         text = re.sub(pattern, "", text, flags=re.DOTALL)
     words = " ".join(text.split()).rstrip(" .,;:")
     return words if len(words) <= _LONGEST else f"{words[:_LONGEST]}..."
@@ -59,7 +60,7 @@ def _steady(text: str) -> str:
 
 _MOUNTS = ("FailedMount", "FailedAttachVolume")
 _SUMMARY = "Unable to attach or mount volumes"
-"""What the kubelet says beside the reason itself, every two minutes."""
+"""A summary that the kubelet reports every two minutes. Another Event has the reason."""
 
 
 @dataclass(frozen=True)
@@ -71,22 +72,22 @@ class _Hint:
         return any(words in message.lower() for words in self.words)
 
 
-# The texts are those of the driver (lustre-csi-driver, docs/troubleshooting.md, node.go) and of mount.lustre.
+# The words come from the driver (lustre-csi-driver, docs/troubleshooting.md, node.go) and from mount.lustre.
 _TABLE = (
     _Hint(
         ("a mountpoint with the same lustre filesystem name",),
-        "the node has another Lustre file system of this name mounted, and a node can mount a name only once: stop the "
-        "Pods there that use the other one, or set another tiers.lustre.filesystem in a new pool",
+        "Another Lustre file system of this name is mounted on the node, and a node can mount a name only once. Stop "
+        "the Pods there that use the other file system, or create a pool with another tiers.lustre.filesystem.",
     ),
     _Hint(
         ("is the mgs running", "exit status 5", "input/output error", "connection timed out"),
-        "the node does not reach the instance: it has to be in the same VPC network, a firewall rule has to allow TCP "
-        "988 and 6988 between the nodes and the instance, and an instance made with gke-support-enabled needs a "
-        "cluster with --enable-legacy-lustre-port",
+        "The node does not reach the instance. Check that both are in the same VPC network, and that a firewall rule "
+        "allows TCP 988 and 6988 between the nodes and the instance. An instance that was created with "
+        "gke-support-enabled needs a cluster with --enable-legacy-lustre-port.",
     ),
     _Hint(
         ("is the filesystem name correct", "exit status 2"),
-        "the instance has no file system of this name: correct tiers.lustre.filesystem, in a new pool",
+        "The instance has no file system of this name. Create a pool with the correct tiers.lustre.filesystem.",
     ),
     _Hint(
         (
@@ -97,21 +98,21 @@ _TABLE = (
             "required key not available",
             "modprobe",
         ),
-        "the node has not loaded the Lustre kernel modules: upgrade the node pool, which also recreates nodes that are "
-        "older than the add-on; with secure boot only the add-on's own signed modules load",
+        "The Lustre kernel modules are not loaded on the node. Upgrade the node pool. The upgrade also recreates nodes "
+        "that are older than the add-on. With secure boot, the node loads only the signed modules of the add-on.",
     ),
     _Hint(
         ("list of registered csi drivers",),
-        "the Lustre CSI driver does not run on the node: see that the add-on is enabled, and upgrade the node pool, so "
-        "that its nodes are recreated with it",
+        "The Lustre CSI driver does not run on the node. Check that the add-on is enabled. Then upgrade the node pool, "
+        "so that its nodes are recreated with the driver.",
     ),
 )
 
 
 def mount_hint(pod_events: Iterable[Event], owner: str) -> str | None:
-    """Why a Pod of a Deployment or Job cannot mount its volumes, and what to do; None where it can.
+    """Why a Pod of a Deployment or Job cannot mount its volumes, and what to do, in full sentences; None if it can.
 
-    Several Pods may have several messages: one that the table explains comes first.
+    Several Pods may have several messages. One that the table explains comes first.
     """
     messages = {
         event.message
@@ -125,4 +126,5 @@ def mount_hint(pod_events: Iterable[Event], owner: str) -> str | None:
     if explained:
         return explained
     error = parse(texts[0])
-    return f"a volume cannot be mounted: {f'{error.code}: ' if error.code else ''}{error.words}"
+    quoted = f"{error.code}: {error.words}" if error.code else error.words
+    return sentences("The Pod cannot mount a volume", f"The kubelet reports: {quoted}")

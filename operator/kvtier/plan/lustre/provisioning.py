@@ -1,18 +1,21 @@
-"""A claim that waits for the CSI driver to make its instance: how far it is, what is wrong, and when to replace it.
+"""A PVC that waits for the CSI driver to create its instance: progress, errors, and when to recreate the PVC.
 
-The driver waits for the instance in steps of 250 seconds and calls each of them a failure, so most failures
-are progress. After some 25 of a type, client-go passes on one Event in 5 minutes (tools/record/events_cache.go):
-the newest failure may be that old, and an attempt that is under way shows nothing.
+The driver waits for the instance in steps of 250 seconds and reports each step as a failure, so most failures
+are progress. After about 25 Events of a type, client-go sends only one in 5 minutes (tools/record/events_cache.go).
+So the newest failure may be that old, and an attempt that is in progress may have no Event.
 """
 
 from collections.abc import Iterable
 from dataclasses import dataclass
 
+from kvtier.api import gcloud
 from kvtier.api.conditions import STORAGE_READY, Condition, false
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import LustreTier
+from kvtier.api.v1alpha1.pool import Cluster
 from kvtier.context import LustreView
 from kvtier.facts.children import Claim
 from kvtier.facts.model import Event
@@ -20,23 +23,23 @@ from kvtier.plan.lustre.api_errors import Retry
 from kvtier.plan.lustre.csi_errors import SILENT_SECONDS, DriverError, parse
 
 _HANDED_OVER_SECONDS = 15.0
-"""How long the driver may take to report that it has begun."""
+"""How long the driver may take to report that it has started."""
 
 _OVERDUE_SECONDS = 7200.0
-"""No instance takes longer to be made."""
+"""The creation of an instance takes no longer than this."""
 
 _OFTEN = 3
-"""Answers of one code after which it is no error of the moment."""
+"""From this number of errors with the same code on, the error is not temporary."""
 
 _FIRST_MINUTES, _LAST_MINUTES = 10, 120
-"""How old a claim has to be to be replaced; it doubles with every claim. StorageReady promises these minutes."""
+"""The age at which a PVC is recreated. It doubles with every PVC. The message of StorageReady names it."""
 
 
 @dataclass(frozen=True)
 class Failure:
-    """The newest failure to provision a claim.
+    """The newest failure to provision a PVC.
 
-    `times` is how often the driver answered its code, `reached` whether it ever reached the Lustre API.
+    `times`: how often the driver reported its code. `reached`: whether the driver ever reached the Lustre API.
     """
 
     error: DriverError
@@ -45,23 +48,23 @@ class Failure:
 
     @property
     def goes_on(self) -> bool:
-        """Whether it is progress: the instance is being made, or may be."""
+        """Whether the failure is progress: the driver creates the instance, or may do so."""
         return self.error.goes_on or "current state: CREATING" in self.error.words
 
     @property
     def final(self) -> bool:
-        """Whether nothing is under way, and nothing will be before something changes."""
+        """Whether no creation is in progress, and none starts until something changes."""
         return bool(self.error.code) and not self.goes_on and self.error.advice.retry is not Retry.PASSES
 
 
 @dataclass(frozen=True)
 class Provisioning:
-    """Where a claim that is not bound stands, by its driver's Events and the Lustre API.
+    """The state of a PVC that is not bound, from the Events of its driver and from the Lustre API.
 
-    `age` is in seconds, `attempts` counts the pool's claims up to this one. `ignored`: Kubernetes waits for a driver
-    that does nothing. `under_way`: an instance may be being made right now, and deleting the claim would leave it
-    behind. `stored`: a volume is or was the claim's, or is reserved for it. `repeated`: the driver repeats its failure
-    for good, so that only another claim helps.
+    `age`: seconds. `attempts`: number of PVCs of this pool so far. `ignored`: Kubernetes waits for a driver that does
+    nothing. `under_way`: the driver may be creating an instance now, and would leave it behind if the PVC were deleted.
+    `stored`: the PVC has or had a PersistentVolume, or one is reserved for it. `repeated`: the driver repeats its
+    failure until the PVC is recreated.
     """
 
     claim: Claim
@@ -75,17 +78,17 @@ class Provisioning:
 
     @property
     def failed(self) -> bool:
-        """Whether nothing goes on before something changes."""
+        """Whether the creation has stopped until something changes."""
         return self.failure is not None and self.failure.final
 
     @property
     def retry_minutes(self) -> int:
-        """How old the claim has to be to be replaced."""
+        """The age in minutes at which the PVC is recreated."""
         return int(min(_FIRST_MINUTES * 2 ** min(self.attempts - 1, 10), _LAST_MINUTES))
 
 
 def derive(lustre: LustreView, claim: Claim, now: str) -> Provisioning:
-    """The one place that reads the Events of a claim that is not bound."""
+    """Read the Events of a PVC that is not bound. No other code reads them."""
     age = elapsed(claim.created, now) if claim.created else 0.0
     failure, ignored = _failure(lustre.claim_events), _ignored(lustre.claim_events, age)
     return Provisioning(
@@ -101,58 +104,60 @@ def derive(lustre: LustreView, claim: Claim, now: str) -> Provisioning:
 
 
 def under_way(lustre: LustreView, now: str) -> bool:
-    """Whether an instance may be being made for the claim right now: deleting the claim would leave it behind."""
+    """Whether the driver may be creating an instance now, and would leave it behind if the PVC were deleted."""
     return lustre.claim is not None and derive(lustre, lustre.claim, now).under_way
 
 
 def attempts(lustre: LustreView) -> int:
-    """Claims that were made so far, the present one included."""
+    """Number of PVCs of this pool so far, with the present one."""
     return (lustre.status.attempts if lustre.status else None) or 1
 
 
-def storage_ready(found: Provisioning) -> Condition:
-    """StorageReady of a claim that is not bound."""
+def storage_ready(found: Provisioning, cluster: Cluster | None = None) -> Condition:
+    """StorageReady of a PVC that is not bound."""
     failure, name = found.failure, found.claim.name
     if failure is None:
-        return _not_picked_up(name) if found.ignored else _progress(found)
+        return _not_picked_up(name, cluster) if found.ignored else _progress(found)
     if failure.goes_on:
         return _progress(found, failure.error)
-    code, words, advice = failure.error.code, failure.error.words, failure.error.advice
-    if not code:
-        return false(STORAGE_READY, Reason.PROVISIONING_FAILED, f"claim {name} is not provisioned: {words}")
-    said = f"claim {name} is not provisioned: the driver answers {code}: {words}; {advice.text}"
-    return false(STORAGE_READY, advice.reason, f"{said}; {_prospect(found)}" if failure.final else said)
+    seen, error = f"PVC {name} is not provisioned", failure.error
+    if not error.code:
+        text = sentences(seen, f"The provisioner reports: {error.words}")
+        return false(STORAGE_READY, Reason.PROVISIONING_FAILED, text)
+    prospect = _prospect(found) if failure.final else ""
+    text = sentences(seen, _reported(error), error.advice.text, prospect)
+    return false(STORAGE_READY, error.advice.reason, text)
 
 
 def replacement(found: Provisioning, spec: LustreTier, class_name: str) -> str:
-    """Why a claim has to be replaced now, as a part of a sentence; empty to keep it.
+    """Why a PVC must be recreated now, as a clause after "because"; empty to keep it.
 
-    Case 1: it has, had or may be getting a volume, or is going already -> keep it.
+    Case 1: it has, had or may be getting a PersistentVolume, or is already being deleted -> keep it.
     Case 2: its failure may pass -> keep it.
-    Case 3: the spec asks for another size or class by now, which no waiting claim can take on -> now.
-    Case 4: the driver repeats the failure for good -> once its back-off is over.
+    Case 3: the spec now requests another size or class, which a waiting PVC cannot change -> recreate it now.
+    Case 4: the driver repeats the failure and does not recover -> recreate it when its back-off has ended.
     """
     claim, failure = found.claim, found.failure
     if claim.deleting or found.stored or found.under_way or failure is None or not failure.final:
         return ""
     if claim.requested != spec.size:
-        return f"the spec asks for {spec.capacity} by now"
+        return f"the spec now requests {spec.capacity}"
     if claim.storage_class != class_name:
-        return f"the spec asks for StorageClass {class_name} by now"
+        return f"the spec now requests StorageClass {class_name}"
     due = found.age >= found.retry_minutes * 60
-    return f"the driver repeats {failure.error.code} for good" if due and found.repeated else ""
+    return f"the driver repeats {failure.error.code} and does not recover" if due and found.repeated else ""
 
 
-NORMAL = "10 to 30 minutes are normal, up to 2 hours for a large one"
-"""How long an instance takes to be made."""
+NORMAL = "10 to 30 minutes are normal, up to 2 hours for a large instance"
+"""How long the creation of an instance takes."""
 
 _STEPS = ((7200, "2 hours"), (3600, "an hour"), (1800, "30 minutes"), (600, "10 minutes"))
-"""Few, because each is a write of the status."""
+"""Few steps, because each of them is a write of the status."""
 
 
 def so_far(seconds: float) -> str:
-    """How long an instance has been waited for, as a part of a sentence; empty at first."""
-    return next((f", for more than {text} by now" for step, text in _STEPS if seconds >= step), "")
+    """How long the creation has taken so far, as the end of a sentence; empty at first."""
+    return next((f", for more than {text} so far" for step, text in _STEPS if seconds >= step), "")
 
 
 def _failure(events: Iterable[Event]) -> Failure | None:
@@ -165,18 +170,18 @@ def _failure(events: Iterable[Event]) -> Failure | None:
 
 
 def _reached(error: DriverError) -> bool:
-    """Whether the Lustre API could be reached: else nothing was asked for."""
+    """Whether the driver reached the Lustre API. If not, it requested no instance."""
     return error.code != "Unavailable" or "current state" in error.words
 
 
 def _ignored(events: Iterable[Event], age: float) -> bool:
-    """Whether Kubernetes waits for a driver that does nothing. Events that cannot be read prove nothing."""
+    """Whether Kubernetes waits for a driver that does nothing. Without readable Events the answer is no."""
     reasons = {event.reason for event in events}
     return "ExternalProvisioning" in reasons and "Provisioning" not in reasons and age >= SILENT_SECONDS
 
 
 def _under_way(lustre: LustreView, claim: Claim, age: float, failure: Failure | None, ignored: bool) -> bool:
-    """What the Lustre API shows counts most, then the newest failure, then any Event."""
+    """Decide by the Lustre API first, then by the newest failure, then by any Event."""
     if claim.volume:
         return False
     if lustre.instance:
@@ -189,12 +194,12 @@ def _under_way(lustre: LustreView, claim: Claim, age: float, failure: Failure | 
 
 
 def _reserved(lustre: LustreView, claim: Claim) -> bool:
-    """Whether a volume is reserved for just this claim, or for whichever has its name."""
+    """Whether a PersistentVolume is reserved for this PVC, or for any PVC of its name."""
     return any(volume.claim_uid in ("", claim.uid) for volume in lustre.volumes)
 
 
 def _repeated(lustre: LustreView, failure: Failure) -> bool:
-    """Whether the driver repeats a final failure for good."""
+    """Whether the driver repeats a final failure until the PVC is recreated."""
     often = failure.times >= _OFTEN
     match failure.error.advice.retry:
         case Retry.REPEATED:
@@ -207,35 +212,39 @@ def _repeated(lustre: LustreView, failure: Failure) -> bool:
             return False
 
 
+def _reported(error: DriverError) -> str:
+    return f"The driver reports {error.code}: {error.words or 'no details'}"
+
+
 def _prospect(found: Provisioning) -> str:
-    """What comes after a final failure, as a part of a sentence."""
+    """What happens after a final failure."""
     if found.repeated:
         return (
-            f"the driver repeats this for good, so kvtier makes the claim anew when it is {found.retry_minutes} "
-            "minutes old"
+            "The driver repeats this error and does not recover, so kvtier recreates the PVC when it is "
+            f"{found.retry_minutes} minutes old."
         )
     delete = f"kubectl -n {found.claim.namespace} delete pvc {found.claim.name}"
-    return f"if this stays after that: {delete} makes kvtier try anew, no data is lost"
+    return (
+        f"If the error remains after that, delete the PVC. kvtier recreates it, and no data is lost: {delete}"
+    )
 
 
 def _progress(found: Provisioning, error: DriverError | None = None) -> Condition:
     claim, overdue = found.claim, found.age >= _OVERDUE_SECONDS
-    said = f"claim {claim.name} waits for its Lustre instance of {gib(claim.requested)}{so_far(found.age)}"
-    if error and (overdue or error.code == "Unavailable"):
-        said += f"; the driver answers {error.code}: {error.words}"
+    seen = f"PVC {claim.name} waits for its Lustre instance of {gib(claim.requested)}{so_far(found.age)}"
+    reported = _reported(error) if error and (overdue or error.code == "Unavailable") else ""
     progress = f"Progress: kubectl -n {claim.namespace} describe pvc {claim.name}"
     if overdue:
-        return false(
-            STORAGE_READY, Reason.OVERDUE, f"{said}; see the instance in the Cloud Console. {progress}"
-        )
-    return false(STORAGE_READY, Reason.PROVISIONING, f"{said}; {NORMAL}. {progress}")
+        text = sentences(seen, reported, "Check the instance in the Cloud Console", progress)
+        return false(STORAGE_READY, Reason.OVERDUE, text)
+    return false(STORAGE_READY, Reason.PROVISIONING, sentences(seen, reported, NORMAL, progress))
 
 
-def _not_picked_up(name: str) -> Condition:
+def _not_picked_up(name: str, cluster: Cluster | None) -> Condition:
     return false(
         STORAGE_READY,
         Reason.NOT_PICKED_UP,
-        f"the Lustre CSI driver has not picked claim {name} up: see that the add-on is enabled "
-        "(gcloud container clusters update CLUSTER --update-addons=LustreCsiDriver=ENABLED) and that "
-        "kubectl get csidriver lustre.csi.storage.gke.io finds it",
+        f"The Lustre CSI driver is not processing PVC {name}. Check that CSIDriver lustre.csi.storage.gke.io exists "
+        "and that the Lustre CSI add-on is enabled. To enable the add-on: "
+        f"{gcloud.clusters('update', cluster, '--update-addons=LustreCsiDriver=ENABLED')}",
     )

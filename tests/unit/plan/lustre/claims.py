@@ -1,4 +1,4 @@
-"""Claims of the CSI driver, and what its sidecars' Events say about them."""
+"""PVCs of the CSI driver, and Events of its sidecars about them."""
 
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -29,17 +29,17 @@ def ago(minutes: float) -> str:
 
 
 def pending(minutes: float = 1, **changes: Any) -> Any:
-    """A claim that has waited that long."""
+    """A PVC that has waited for this time."""
     return live(claim(POOL, "Pending", metadata={"creationTimestamp": ago(minutes)}), **changes)
 
 
 def event(reason: str, message: str = "", **changes: Any) -> Event:
-    """An Event about the claim, seen just now."""
+    """An Event about the PVC, seen just now."""
     return Event("PersistentVolumeClaim", NAME, reason, message, **{"first": NOW, "last": NOW, **changes})
 
 
 def refused(code: str, words: str = "why", **changes: Any) -> Event:
-    """What the external-provisioner reports when the driver answers with a code."""
+    """The Event of the external-provisioner when the driver reports an error with this code."""
     text = f'failed to provision volume with StorageClass "a": rpc error: code = {code} desc = {words}'
     return event("ProvisioningFailed", text, type="Warning", **changes)
 
@@ -48,7 +48,7 @@ STOCKOUT = refused("ResourceExhausted", "The zone does not have enough resources
 
 
 def instance(state: str = "ACTIVE") -> LustreFacts:
-    """What the Lustre API says of an instance that is there."""
+    """The response of the Lustre API about an instance that exists."""
     name = "projects/p/locations/us-central1-a/instances/pvc-uid"
     return LustreFacts(Instance(name, state, 18000 * 2**30, 1000, "kv", "net"))
 
@@ -61,29 +61,29 @@ def look(
     volumes: tuple[Volume, ...] = (),
     **seen: Any,
 ) -> Context:
-    """A look at a pool with its class and a claim (or None), the newest Event first."""
+    """The context of a pool with its StorageClass and a PVC (or None). The newest Event is first."""
     known = replace(facts(), lustre=lustre, volumes=Volumes({one.name: one for one in volumes}))
     children = [seen.pop("class_", CLASS), *([found] if found else [])]
     return context(of, *children, facts=known, claim_events=events, **seen)
 
 
 def planned(at: Context, **statuses: str) -> Part:
-    """What is planned while prerequisites have these statuses."""
+    """The plan while prerequisites have these statuses."""
     assert at.lustre.spec is not None
     return plan_csi(at, at.lustre.spec, checks(**statuses))
 
 
 def kinds(part: Part) -> list[str]:
-    """The kinds of what is written."""
+    """The kinds of the written objects."""
     return [one["kind"] for one in part.applies]
 
 
 def wanted_claim(part: Part) -> Any:
-    """The spec of the claim that is written, None where none is."""
+    """The spec of the written PVC, or None."""
     return next((one["spec"] for one in part.applies if one["kind"] == "PersistentVolumeClaim"), None)
 
 
 def request(part: Part) -> str | None:
-    """What the written claim asks for, None where none is written."""
+    """The size that the written PVC requests, or None."""
     spec = wanted_claim(part)
     return spec["resources"]["requests"]["storage"] if spec else None

@@ -1,4 +1,4 @@
-"""What to do about an error of the Lustre API."""
+"""The advice for an error of the Lustre API."""
 
 from kvtier.plan.lustre.api_errors import advice
 from unit.tables import table
@@ -7,18 +7,18 @@ from unit.tables import table
 @table(
     "code, message, reason, words",
     {
-        "a zone without room": (
+        "a zone without capacity": (
             "ResourceExhausted",
             "The zone us-central1-a does not have enough resources",
             "Stockout",
             "another zone",
         ),
         "a quota": ("ResourceExhausted", "Quota exceeded for LustreCapacity", "QuotaExceeded", "quota"),
-        "too many requests, which pass by themselves": (
+        "too many requests, which are retried": (
             "ResourceExhausted",
             "Quota exceeded for quota metric 'Write requests' and limit 'Write requests per minute'",
             "RateLimited",
-            "tries again",
+            "Retries are automatic.",
         ),
         "a role": (
             "PermissionDenied",
@@ -33,8 +33,8 @@ from unit.tables import table
             "cryptoKeyEncrypterDecrypter",
         ),
         "a field": ("InvalidArgument", "invalid network", "InvalidArgument", "field"),
-        "what is missing": ("NotFound", "network default was not found", "NotFound", "create"),
-        "what is there": ("AlreadyExists", "it exists", "AlreadyExists", "filesystem"),
+        "a missing resource": ("NotFound", "network default was not found", "NotFound", "Create"),
+        "an existing resource": ("AlreadyExists", "it exists", "AlreadyExists", "filesystem"),
         "a network that is not connected": (
             "FailedPrecondition",
             "no peering",
@@ -42,8 +42,8 @@ from unit.tables import table
             "private services access",
         ),
         "another operation": ("Aborted", "unable to queue the operation", "Busy", "another operation"),
-        "no answer": ("Unavailable", "", "NoAnswer", "tries again"),
-        "a code that nobody knows": ("DataLoss", "", "Failed", "support"),
+        "no response": ("Unavailable", "", "NoAnswer", "Retries are automatic."),
+        "an unknown code": ("DataLoss", "", "Failed", "support"),
         "no code at all": ("", "", "Failed", "support"),
     },
 )
@@ -51,3 +51,5 @@ def test_advice(code: str, message: str, reason: str, words: str) -> None:
     found = advice(code, message)
     assert found.reason == reason
     assert words in found.text
+    assert found.text[0].isupper()
+    assert found.text.endswith(".")

@@ -65,9 +65,9 @@ def test_it_becomes_volume_and_claim_when_it_is_there(asked: Simulation) -> None
     "now, words",
     {
         "at first": ("2026-11-29T12:09:00Z", "is being created; 10 to"),
-        "after a while": ("2026-11-29T12:29:00Z", "more than 10 minutes by now"),
-        "after the same while": ("2026-11-29T12:11:00Z", "more than 10 minutes by now"),
-        "after long": ("2026-11-29T15:00:00Z", "more than 2 hours by now"),
+        "after a while": ("2026-11-29T12:29:00Z", "more than 10 minutes so far"),
+        "after the same while": ("2026-11-29T12:11:00Z", "more than 10 minutes so far"),
+        "after long": ("2026-11-29T15:00:00Z", "more than 2 hours so far"),
     },
 )
 def test_the_time_that_it_takes_is_said_in_a_few_steps(asked: Simulation, now: str, words: str) -> None:

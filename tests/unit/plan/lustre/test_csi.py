@@ -1,4 +1,4 @@
-"""StorageClass and claim of the shared tier: what is written, what keeps it from that, and what is reported."""
+"""StorageClass and PVC of the shared tier: what kvtier writes, when it writes nothing, and what it reports."""
 
 from typing import Any
 
@@ -47,7 +47,7 @@ def _reason(part: Part) -> str:
 # The class
 
 
-def test_the_class_is_what_the_lustre_driver_wants() -> None:
+def test_the_class_has_the_parameters_of_the_lustre_driver() -> None:
     parameters = CLASS["parameters"]
     assert CLASS["provisioner"] == "lustre.csi.storage.gke.io"
     assert parameters["perUnitStorageThroughput"] == "1000"
@@ -60,7 +60,7 @@ def test_the_class_is_what_the_lustre_driver_wants() -> None:
     assert (CLASS["reclaimPolicy"], CLASS["allowVolumeExpansion"]) == ("Retain", True)
 
 
-def test_a_file_system_name_of_the_user_is_taken() -> None:
+def test_a_file_system_name_from_the_spec_is_used() -> None:
     of = pool(tiers={"lustre": {"filesystem": "Scratch1"}})
     assert manifest(of, "StorageClass")["parameters"]["filesystem"] == "Scratch1"
 
@@ -91,7 +91,7 @@ def test_the_name_of_the_class(lustre: dict[str, Any], same: bool) -> None:
         {},
     ],
 )
-def test_no_claim_of_any_pool_waits_for_a_pod_that_waits_for_it(changes: dict[str, Any]) -> None:
+def test_no_pvc_waits_for_a_pod(changes: dict[str, Any]) -> None:
     assert manifest(pool(**changes), "StorageClass")["volumeBindingMode"] == "Immediate"
 
 
@@ -104,29 +104,29 @@ IMMUTABLE: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("field", IMMUTABLE)
-def test_a_class_that_differs_in_what_cannot_change_stops_every_write(field: str) -> None:
+def test_a_class_that_differs_in_an_immutable_field_stops_every_write(field: str) -> None:
     part = planned(look(POOL, claim(POOL), class_=live(CLASS, **IMMUTABLE[field])))
     assert part.applies == ()
     assert _reason(part) == "StorageClassImmutable"
-    why = f"differs in {field}, which Kubernetes does not let change: delete the class"
+    why = f"differs from the spec in immutable fields: {field}. If you delete it, kvtier recreates it"
     assert why in part.conditions[0].message
     assert _tier(part).phase == "Failed"
 
 
-def test_a_class_that_differs_in_what_can_change_is_written() -> None:
+def test_a_class_that_differs_in_a_mutable_field_is_written() -> None:
     assert kinds(planned(look(POOL, claim(POOL), class_=live(CLASS, allowVolumeExpansion=None)))) == BOTH
 
 
-# The claim
+# The PVC
 
 
-def test_the_class_comes_before_the_claim_that_names_it() -> None:
+def test_the_class_is_written_before_its_pvc() -> None:
     part = planned(context(POOL))
     assert kinds(part) == BOTH
     assert wanted_claim(part)["storageClassName"] == part.applies[0]["metadata"]["name"]
 
 
-def test_a_pool_without_lustre_has_no_storage_and_nothing_to_say_about_it() -> None:
+def test_a_pool_without_lustre_has_no_storage_and_no_condition_about_it() -> None:
     found = plan(pool(tiers={"lustre": None}), observed(CLASS, claim(POOL)), NOW)
     assert not {"StorageClass", "PersistentVolumeClaim"} & {one["kind"] for one in found.applies}
     assert found.status is not None
@@ -134,7 +134,7 @@ def test_a_pool_without_lustre_has_no_storage_and_nothing_to_say_about_it() -> N
     assert [tier.name for tier in found.status.tiers] == ["cpu"]
 
 
-def test_the_claim_is_shared_by_all_pods_and_outlives_its_pool() -> None:
+def test_the_pvc_is_shared_by_all_pods_and_survives_its_pool() -> None:
     made = manifest(POOL, "PersistentVolumeClaim")
     assert made["spec"]["accessModes"] == ["ReadWriteMany"]
     assert "ownerReferences" not in made["metadata"]
@@ -147,63 +147,63 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
 @table(
     "want, found, verdict, words, tier",
     {
-        "a claim that is not there is made": (
+        "a missing PVC is created": (
             "18000Gi",
             None,
             "False Creating",
-            "the claim is being made",
+            f"PVC {NAME} is being created.",
             "Waiting, None of 18000Gi",
         ),
-        "a claim that waits for its instance says how to watch it": (
+        "a PVC that waits for its instance": (
             "18000Gi",
             claim(POOL, "Pending"),
             "False Provisioning",
-            "waits for its Lustre instance of 18000Gi; 10 to 30 minutes are normal",
+            "waits for its Lustre instance of 18000Gi. 10 to 30 minutes are normal",
             "Provisioning, None of 18000Gi",
         ),
-        "a claim without a phase yet waits too": (
+        "a PVC without a phase waits too": (
             "18000Gi",
             claim(POOL, "Pending", status=None),
             "False Provisioning",
             "kubectl -n team-a describe pvc",
             "Provisioning, None of 18000Gi",
         ),
-        "another capacity waits until a claim is bound, because Kubernetes refuses it before": (
+        "another capacity waits until the PVC is bound, because Kubernetes refuses it before": (
             "27000Gi",
             claim(POOL, "Pending"),
             "False Provisioning",
             "18000Gi",
             "Provisioning, None of 18000Gi",
         ),
-        "a claim whose volume is gone says so": (
+        "a PVC whose PersistentVolume does not exist": (
             "18000Gi",
             claim(POOL, "Lost"),
             "False VolumeLost",
-            "is gone: restore it or delete the claim",
+            "does not exist. Restore it, or delete the PVC",
             "Failed, None of 18000Gi",
         ),
-        "a claim that somebody deletes says so": (
+        "a PVC that somebody deletes": (
             "18000Gi",
             claim(POOL, **GOING),
             "False ClaimDeleted",
-            "goes when no Pod uses it any more",
+            "is being deleted. Kubernetes removes it when no Pod uses it.",
             "Bound, 18000Gi of None",
         ),
-        "a claim of another class is not touched": (
+        "a PVC of another class is not changed": (
             "18000Gi",
             claim(POOL, **ANOTHER),
             "False ClaimMismatch",
-            "was made for StorageClass another-class, the spec describes",
+            "has StorageClass another-class, but the spec describes",
             "Failed, 18000Gi of None",
         ),
-        "a larger capacity is asked for, and Pods go on": (
+        "a larger capacity is requested, and Pods continue": (
             "27000Gi",
             claim(POOL),
             "True Resizing",
             "is bound to 18000Gi and grows to 27000Gi, which may take 90 minutes; Pods go on",
             "Resizing, 18000Gi of 27000Gi",
         ),
-        "a growth that is taken back stays asked for, because it cannot be taken back": (
+        "a resize that is cancelled stays requested, because Kubernetes refuses to cancel it": (
             "18000Gi",
             GROWN,
             "True GrowthAbandoned",
@@ -212,7 +212,7 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
         ),
     },
 )
-def test_claim(want: str, found: Any, verdict: str, words: str, tier: str) -> None:
+def test_the_pvc_is_reported_as(want: str, found: Any, verdict: str, words: str, tier: str) -> None:
     part = planned(look(of_size(want), found))
     (condition,), state = part.conditions, _tier(part)
     assert (condition.type, f"{condition.status} {condition.reason}") == ("StorageReady", verdict)
@@ -223,16 +223,16 @@ def test_claim(want: str, found: Any, verdict: str, words: str, tier: str) -> No
 @table(
     "want, found, reason, tier",
     {
-        "as large as it is to be": ("18000Gi", claim(POOL), "Bound", "18000Gi of 18000Gi"),
-        "larger than it is to be": ("9000Gi", claim(POOL), "Bound", "18000Gi of 18000Gi"),
-        "larger than was asked for": (
+        "as large as the spec": ("18000Gi", claim(POOL), "Bound", "18000Gi of 18000Gi"),
+        "larger than the spec": ("9000Gi", claim(POOL), "Bound", "18000Gi of 18000Gi"),
+        "larger than requested": (
             "18000Gi",
             claim(POOL, capacity="18432Gi"),
             "Bound",
             "18432Gi of 18000Gi",
         ),
-        "growing already": ("27000Gi", GROWN, "Resizing", "18000Gi of 27000Gi"),
-        "growing to more than it is to have": (
+        "already resizing": ("27000Gi", GROWN, "Resizing", "18000Gi of 27000Gi"),
+        "resizing to more than the spec": (
             "27000Gi",
             claim(POOL, spec=requesting("36000Gi")),
             "Resizing",
@@ -240,7 +240,7 @@ def test_claim(want: str, found: Any, verdict: str, words: str, tier: str) -> No
         ),
     },
 )
-def test_a_bound_claim_that_is(want: str, found: Any, reason: str, tier: str) -> None:
+def test_a_bound_pvc_that_is(want: str, found: Any, reason: str, tier: str) -> None:
     part = planned(look(of_size(want), found))
     (condition,), state = part.conditions, _tier(part)
     assert (condition.status, condition.reason, state.phase) == ("True", reason, reason)
@@ -257,17 +257,17 @@ def test_the_same_size_in_another_unit_is_the_same_size(size: str) -> None:
 @table(
     "of, found, bound",
     {
-        "a bound claim is bound": (POOL, claim(POOL), True),
-        "a claim that grows is bound": (POOL, GROWN, True),
-        "a claim that waits is not": (POOL, claim(POOL, "Pending"), False),
-        "a lost claim is not": (POOL, claim(POOL, "Lost"), False),
-        "a claim that is being deleted is not": (POOL, claim(POOL, **GOING), False),
-        "a claim of another class is not": (POOL, claim(POOL, **ANOTHER), False),
-        "a claim that the spec no longer asks for is not": (pool(tiers={"lustre": None}), claim(POOL), False),
-        "no claim is not": (POOL, None, False),
+        "a bound PVC is bound": (POOL, claim(POOL), True),
+        "a PVC that is resizing is bound": (POOL, GROWN, True),
+        "a PVC that waits is not": (POOL, claim(POOL, "Pending"), False),
+        "a lost PVC is not": (POOL, claim(POOL, "Lost"), False),
+        "a PVC that is being deleted is not": (POOL, claim(POOL, **GOING), False),
+        "a PVC of another class is not": (POOL, claim(POOL, **ANOTHER), False),
+        "a PVC that left the spec is not": (pool(tiers={"lustre": None}), claim(POOL), False),
+        "no PVC is not": (POOL, None, False),
     },
 )
-def test_what_engines_may_mount(of: KVCachePool, found: Any, bound: bool) -> None:
+def test_engines_may_mount_only_a_bound_pvc(of: KVCachePool, found: Any, bound: bool) -> None:
     seen = look(of, found).lustre
     assert seen.bound_claim is (seen.claim if bound else None)
 
@@ -275,18 +275,18 @@ def test_what_engines_may_mount(of: KVCachePool, found: Any, bound: bool) -> Non
 @table(
     "holders, words",
     {
-        "nobody that is known": ((), "goes when no Pod uses it any more"),
-        "one": (("a",), "any more: a"),
-        "many": (tuple("abcdefg"), "any more: a, b, c, d, e and 2 more"),
+        "no known Pod": ((), "is being deleted. Kubernetes removes it when no Pod uses it."),
+        "one": (("a",), "no Pod uses it. Pods that use it: a."),
+        "many": (tuple("abcdefg"), "no Pod uses it. Pods that use it: a, b, c, d, e and 2 more."),
     },
 )
-def test_a_deleted_claim_is_kept_by(holders: tuple[str, ...], words: str) -> None:
+def test_a_deleted_pvc_is_kept_by(holders: tuple[str, ...], words: str) -> None:
     part = planned(look(POOL, claim(POOL, **GOING), holders=holders))
     assert _reason(part) == "ClaimDeleted"
     assert part.conditions[0].message.endswith(words)
 
 
-def test_the_instance_is_named_where_it_is_known() -> None:
+def test_the_instance_is_in_the_status_if_it_is_known() -> None:
     known = pool(cluster={"project": "p", "location": "us-central1", "name": "c"})
     name = "projects/p/locations/us-central1-a/instances/pvc-PersistentVolumeClaim-uid"
     assert _tier(planned(look(known, pending()))).instance == name
@@ -296,14 +296,14 @@ def test_the_instance_is_named_where_it_is_known() -> None:
 @table(
     "state, verdict",
     {
-        "an instance that is well": ("ACTIVE", "True Bound"),
-        "an instance that grows": ("UPDATING", "True Bound"),
-        "an instance that is stopped": ("STOPPED", "False InstanceStopped"),
-        "an instance whose key is gone": ("SUSPENDED", "False InstanceSuspended"),
-        "a state that is new": ("DREAMING", "Unknown InstanceStateUnknown"),
+        "an active instance": ("ACTIVE", "True Bound"),
+        "an instance that is resizing": ("UPDATING", "True Bound"),
+        "a stopped instance": ("STOPPED", "False InstanceStopped"),
+        "an instance whose key was deleted": ("SUSPENDED", "False InstanceSuspended"),
+        "an unknown state": ("DREAMING", "Unknown InstanceStateUnknown"),
     },
 )
-def test_a_bound_claim_is_as_well_as_its_instance(state: str, verdict: str) -> None:
+def test_a_bound_pvc_has_the_verdict_of_its_instance(state: str, verdict: str) -> None:
     (condition,) = planned(look(POOL, claim(POOL), lustre=instance(state))).conditions
     assert f"{condition.status} {condition.reason}" == verdict
 
@@ -311,32 +311,32 @@ def test_a_bound_claim_is_as_well_as_its_instance(state: str, verdict: str) -> N
 @table(
     "events, phase",
     {
-        "progress is": ([refused("DeadlineExceeded")], "Provisioning"),
-        "silence is": ([], "Provisioning"),
-        "a failure for good is": ([STOCKOUT], "Failed"),
+        "progress": ([refused("DeadlineExceeded")], "Provisioning"),
+        "no Event": ([], "Provisioning"),
+        "a final failure": ([STOCKOUT], "Failed"),
     },
 )
-def test_the_phase_of(events: list[Event], phase: str) -> None:
+def test_the_phase_after(events: list[Event], phase: str) -> None:
     assert _tier(planned(look(POOL, pending(), *events))).phase == phase
 
 
 @table(
     "found, seconds",
     {
-        "soon, as long as no Events were read": (pending(0.05), 5),
-        "often, while it may take some minutes": (pending(1), 15),
-        "seldom, if it takes long": (pending(61), 60),
+        "soon, before any Event was read": (pending(0.05), 5),
+        "often, during the first minutes": (pending(1), 15),
+        "seldom, after an hour": (pending(61), 60),
         "seldom, while it is being deleted": (claim(POOL, **GOING), 60),
-        "seldom, if it is of another class and may be replaced": (pending(**ANOTHER), 60),
-        "never, if it is of another class and has its volume": (claim(POOL, **ANOTHER), None),
+        "seldom, if it has another class and may be recreated": (pending(**ANOTHER), 60),
+        "never, if it has another class and a PersistentVolume": (claim(POOL, **ANOTHER), None),
         "never, if it is bound": (claim(POOL), None),
     },
 )
-def test_a_claim_is_looked_at_again(found: Any, seconds: float | None) -> None:
+def test_the_events_of_a_pvc_are_read_again(found: Any, seconds: float | None) -> None:
     assert planned(look(POOL, found)).again == seconds
 
 
-def test_engines_of_an_opportunistic_pool_start_while_its_claim_waits() -> None:
+def test_engines_of_an_opportunistic_pool_start_while_its_pvc_waits() -> None:
     world = Simulation(pool(mode="Opportunistic"))
     world.at()
     world.at()
@@ -350,12 +350,15 @@ def test_engines_of_an_opportunistic_pool_start_while_its_claim_waits() -> None:
 @table(
     "strict, statuses",
     {
-        "a prerequisite that does not hold": (False, {"LustreDriverEnabled": "False"}),
-        "a prerequisite that a strict pool cannot see": (True, {"NetworkMatched": "Unknown"}),
-        "several, which are all named": (False, {"ZoneMatched": "False", "CapacityValid": "False"}),
+        "a prerequisite that is not met": (False, {"LustreDriverEnabled": "False"}),
+        "a prerequisite that is unknown in a strict pool": (True, {"NetworkMatched": "Unknown"}),
+        "several prerequisites, which are all named": (
+            False,
+            {"ZoneMatched": "False", "CapacityValid": "False"},
+        ),
     },
 )
-def test_no_storage_is_made_with(strict: bool, statuses: dict[str, str]) -> None:
+def test_no_storage_is_created_with(strict: bool, statuses: dict[str, str]) -> None:
     part = planned(context(pool(strict=strict)), **statuses)
     assert (part.applies, _tier(part).phase) == ((), "Waiting")
     said = "nothing is created while " + ", ".join(f"{type_} is {is_}" for type_, is_ in statuses.items())
@@ -365,16 +368,16 @@ def test_no_storage_is_made_with(strict: bool, statuses: dict[str, str]) -> None
 @table(
     "statuses",
     {
-        "what cannot be seen": {"NetworkMatched": "Unknown"},
-        "the node image, which is the engines' matter": {"NodeImageSupported": "False"},
-        "a missing token, which is the engines' matter": {"CredentialsPresent": "False"},
+        "an unknown prerequisite": {"NetworkMatched": "Unknown"},
+        "a wrong node image, which concerns only engines": {"NodeImageSupported": "False"},
+        "a missing token, which concerns only engines": {"CredentialsPresent": "False"},
     },
 )
-def test_storage_is_made_in_spite_of(statuses: dict[str, str]) -> None:
+def test_storage_is_created_despite(statuses: dict[str, str]) -> None:
     assert kinds(planned(context(POOL), **statuses)) == BOTH
 
 
-def test_a_claim_that_is_there_is_reported_but_not_touched_while_a_prerequisite_does_not_hold() -> None:
+def test_an_existing_pvc_is_reported_but_not_changed_while_a_prerequisite_is_not_met() -> None:
     part = planned(look(of_size("9000Gi"), claim(POOL)), CapacityValid="False")
     assert part.applies == ()
     assert (_reason(part), _tier(part).capacity) == ("Bound", "18000Gi")

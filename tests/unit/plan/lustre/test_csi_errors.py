@@ -1,4 +1,4 @@
-"""What is read out of an error that a sidecar or kubelet quotes."""
+"""Parsing of an error that a sidecar or kubelet quotes."""
 
 import pytest
 
@@ -12,12 +12,12 @@ RPC = "rpc error: code = Internal desc = "
 @table(
     "message, code, words",
     {
-        "the provisioner's words": (
+        "an error of the provisioner": (
             'failed to provision volume with StorageClass "c": rpc error: code = ResourceExhausted desc = no room',
             "ResourceExhausted",
             "no room",
         ),
-        "the provisioner's words about what is infeasible": (
+        "an infeasible error of the provisioner": (
             "Volume provisioning failed with infeasible error. Retries will be delayed. failed to provision volume: "
             "rpc error: code = InvalidArgument desc = bad",
             "InvalidArgument",
@@ -33,7 +33,7 @@ RPC = "rpc error: code = Internal desc = "
         "nothing": ("", "", ""),
         "several lines": (f"{RPC}a\n  b\tc", "Internal", "a b c"),
         "an empty description": (RPC, "Internal", ""),
-        "long words, which are cut": (RPC + "x" * 5000, "Internal", "x" * 300 + "..."),
+        "a long text, which is cut": (RPC + "x" * 5000, "Internal", "x" * 300 + "..."),
     },
 )
 def test_parsed(message: str, code: str, words: str) -> None:
@@ -41,7 +41,7 @@ def test_parsed(message: str, code: str, words: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "fleeting",
+    "varying",
     [
         "googleapi: Error 403: denied\nDetails:\n[\n {'requestId': '1'} ]",
         "denied (Help Token: AbC-12_x)",
@@ -52,8 +52,8 @@ def test_parsed(message: str, code: str, words: str) -> None:
         "denied.",
     ],
 )
-def test_what_differs_from_one_try_to_the_next_is_left_out(fleeting: str) -> None:
-    words = parse(RPC + fleeting).words
+def test_parts_that_differ_between_attempts_are_left_out(varying: str) -> None:
+    words = parse(RPC + varying).words
     assert words.rstrip(" at").endswith("denied")
     assert "5f3a" not in words
 
@@ -76,47 +76,52 @@ def _event(message: str, pod: str = f"{OWNER}-a", reason: str = "FailedMount") -
 @table(
     "messages, words",
     {
-        "an instance that is not reached": ([MGS], "a firewall rule has to allow TCP 988 and 6988"),
-        "a file system name that is taken on the node": ([TAKEN], "a node can mount a name only once"),
+        "an instance that the node does not reach": ([MGS], "a firewall rule allows TCP 988 and 6988"),
+        "a file system name that is already mounted on the node": (
+            [TAKEN],
+            "a node can mount a name only once",
+        ),
         "a file system name that is wrong": (
             [f"{DEVICE}Internal desc = mount failed: exit status 2: Is the filesystem name correct?"],
             "no file system of this name",
         ),
-        "modules that may not be loaded": (
+        "modules that the kernel refuses": (
             [f"{DEVICE}Internal desc = insmod: Operation not permitted"],
-            "upgrade the node pool",
+            "Upgrade the node pool",
         ),
-        "modules that are missing": (
+        "missing modules": (
             [f"{DEVICE}Internal desc = mount: unknown filesystem type 'lustre'"],
             "kernel modules",
         ),
-        "a driver that does not run there": ([NO_DRIVER], "the Lustre CSI driver does not run on the node"),
-        "what the kubelet knows rather than that it has waited": ([SUMMARY, MGS], "TCP 988"),
-        "something unknown, in its own words": (
+        "a driver that does not run there": ([NO_DRIVER], "The Lustre CSI driver does not run on the node"),
+        "the reason of the kubelet before its summary": ([SUMMARY, MGS], "TCP 988"),
+        "an unknown error, which is quoted": (
             [SUMMARY, f"{DEVICE}Internal desc = out of cheese"],
-            "a volume cannot be mounted: Internal: out of cheese",
+            "The Pod cannot mount a volume. The kubelet reports: Internal: out of cheese.",
         ),
-        "something that is not the driver's": (
+        "an error that is not from the driver": (
             ['MountVolume.SetUp failed for volume "x" : secret "hf" not found'],
             'secret "hf" not found',
         ),
-        "nothing but that it has waited": ([SUMMARY], "unattached volumes=[lustre]: timed out"),
+        "only the summary of the kubelet": ([SUMMARY], "unattached volumes=[lustre]: timed out"),
     },
 )
-def test_hint(messages: list[str], words: str) -> None:
+def test_the_hint_names_the_cause(messages: list[str], words: str) -> None:
     events = [_event(message) for message in messages]
     hint = mount_hint(events, OWNER)
     assert words in str(hint)
+    assert str(hint)[0].isupper()
+    assert str(hint).endswith(".")
     assert mount_hint(events[::-1], OWNER) == hint
 
 
 @table(
     "events",
     {
-        "that mounts": [],
+        "of a Pod that mounts": [],
         "of another owner": [_event(MGS, pod="chat-llama-12345-a")],
-        "with another trouble": [_event(MGS, reason="Unhealthy")],
+        "with another problem": [_event(MGS, reason="Unhealthy")],
     },
 )
-def test_no_hint_about_a_pod(events: list[Event]) -> None:
+def test_there_is_no_hint_with_events(events: list[Event]) -> None:
     assert mount_hint(events, OWNER) is None

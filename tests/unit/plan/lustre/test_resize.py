@@ -95,7 +95,7 @@ def test_a_growth_that_nobody_picks_up_is_reported() -> None:
         "that the driver refuses": (
             INVALID,
             [],
-            "does not grow to 27000Gi: the driver answers InvalidArgument: capacity is invalid; correct the field",
+            "does not grow to 27000Gi: the driver answers InvalidArgument: capacity is invalid; Correct the field",
         ),
         "with the way back": (
             INVALID,
@@ -105,7 +105,7 @@ def test_a_growth_that_nobody_picks_up_is_reported() -> None:
         "that the quota does not allow, which leaves no mark on the claim": (
             RESIZING,
             [QUOTA],
-            "ask for more Managed Lustre quota",
+            "Request more Managed Lustre quota",
         ),
         "of another size that does not reach the driver, because it is still asked for the first": (
             _growing(**_allocated("36000Gi")),

@@ -306,7 +306,8 @@ def test_a_failure_includes_why_the_retry_does_not_start() -> None:
     events = (Event("Pod", f"{_name(NEXT)}-x7k2p", *NO_MOUNT, "Warning"),)
     failed = _failed(POOL, {"reason": "DeadlineExceeded"})
     found = _look(context(POOL, claim(POOL), failed, NEXT, pod_events=events))
-    _said(found, "False", "ProbeStuck", "The Pod of the next attempt did not start.")
+    why = "The Pod of the next attempt did not start. The node does not reach the instance."
+    _said(found, "False", "ProbeStuck", why)
 
 
 def test_a_refused_pod_is_reported_instead_of_the_last_failure() -> None:
