@@ -113,8 +113,8 @@ def _wait(context: Context, step: Step, reported: Part) -> Plan:
 def _is_stuck(context: Context) -> bool:
     """Whether the teardown made no progress for 30 minutes. The condition Deleting has its start.
 
-    Before that condition exists, no time counts. Retries of a deletion are not progress. The creation of an instance
-    is progress, for at most the longest time that it may take.
+    Time before that condition exists does not count, because no operator ran. Retries of a deletion are not progress.
+    The creation of an instance is progress, for at most the longest time that it may take.
     """
     deleting = find(context.pool.status.conditions, DELETING)
     if deleting is None or deleting.last_transition_time is None:

@@ -416,7 +416,7 @@ def test_case_2_data_is_exported_before_it_is_deleted(exporting: Simulation) -> 
     exporting.answer()
     planned = exporting.at()
     assert (planned.finalizer, planned.applies, planned.deletes) == (True, (), ())
-    assert "The export to gs://bucket/cache/ (deletion) started." in _waits(planned)
+    assert "The export to gs://bucket/cache/ (before deletion) started." in _waits(planned)
     exporting.answer(done=True)
     exporting.at()
     assert exporting.storage() == [VOLUME]

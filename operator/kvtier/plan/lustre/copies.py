@@ -20,6 +20,9 @@ Kind = Literal["Import", "Export"]
 PATIENCE_SECONDS = 1800.0
 """How long a copy may make no progress before engines, or the deletion, no longer wait for it."""
 
+BEFORE_DELETION = "deletion"
+"""Subject of the export before deletion. That of a scheduled export is its time."""
+
 WAITING = "Waiting"
 """Phase of the tier until it is usable for the first time."""
 
@@ -193,6 +196,8 @@ def title(paths: Paths, copy: OperationStatus) -> str:
     """The copy as the subject at the start of a sentence."""
     if copy.kind == "Import":
         return f"The import from {paths.uri}"
+    if copy.subject == BEFORE_DELETION:
+        return f"The export to {paths.uri} (before deletion)"
     return f"The export to {paths.uri} ({copy.subject})"
 
 

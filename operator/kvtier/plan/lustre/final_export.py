@@ -12,8 +12,6 @@ from kvtier.plan.lustre.copies import Paths
 from kvtier.plan.lustre.operations import Followed, follow
 from kvtier.plan.model import Part
 
-_SUBJECT = "deletion"
-
 
 @dataclass(frozen=True)
 class FinalExport:
@@ -74,12 +72,12 @@ def _has_data(lustre: LustreView, reached: bool | None) -> bool:
 def _export(operations: Operations, paths: Paths, importing: bool) -> Followed:
     """The export before deletion, or a scheduled export that still runs."""
     last = operations.recorded.get("Export")
-    given_up = last is not None and last.subject == _SUBJECT and copies.given_up(last)
+    given_up = last is not None and last.subject == copies.BEFORE_DELETION and copies.given_up(last)
     due = not importing and not given_up
-    found = copies.follow_copy(operations, "Export", _SUBJECT, paths, due)
+    found = copies.follow_copy(operations, "Export", copies.BEFORE_DELETION, paths, due)
     status = found.status
-    if due and status and status.subject != _SUBJECT and not copies.runs(status):
-        return follow(operations, "Export", copies.desired("Export", _SUBJECT, paths))
+    if due and status and status.subject != copies.BEFORE_DELETION and not copies.runs(status):
+        return follow(operations, "Export", copies.desired("Export", copies.BEFORE_DELETION, paths))
     return found
 
 
@@ -109,7 +107,7 @@ def _outcome(part: Part, title: str, copy: OperationStatus, condition: Condition
     if copies.stalled(copy, now):
         failed = sentences(f"{title} made no progress for 30 minutes", copy.message or "")
         return FinalExport(part, failed=failed)
-    if copy.subject != _SUBJECT or not copies.settled(copy):
+    if copy.subject != copies.BEFORE_DELETION or not copies.settled(copy):
         return FinalExport(part, waits=condition.message)
     arrived = copy.state == "Succeeded" and copies.complete(copy)
     return FinalExport(part) if arrived else FinalExport(part, failed=condition.message)

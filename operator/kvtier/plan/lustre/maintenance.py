@@ -177,12 +177,16 @@ def _in_progress(instance: Instance, period: _Period | None) -> Condition:
 
 def _announced(instance: Instance, period: _Period, bypasses: bool) -> Condition:
     if bypasses:
-        since = f"{_text(period.start - _LEAD)}{_extreme(instance)}"
-        effect = f"Engines run without the Lustre tier from {since} until the maintenance is over"
+        since = _text(period.start - _LEAD)
+        text = sentences(
+            f"Maintenance of {_named(instance)} is scheduled {period}{_extreme(instance)}",
+            f"Engines run without the Lustre tier from {since} until the maintenance is over",
+        )
     else:
-        hang = f"{_usual()}{_extreme(instance)}"
-        effect = f"Reads and writes hang for {hang}, and then continue automatically"
-    text = f"Maintenance of {_named(instance)} is scheduled {period}. {effect}."
+        text = sentences(
+            f"Maintenance of {_named(instance)} is scheduled {period}",
+            f"Reads and writes hang for {_usual()}{_extreme(instance)}, and then continue automatically",
+        )
     return true(MAINTENANCE_SCHEDULED, Reason.SCHEDULED, text)
 
 

@@ -17,7 +17,7 @@ from unit.tables import table
 DONE = Counters(found=10, copied=10)
 _DELETE = joined(cached(importOnCreate=False), {"deletionPolicy": "Delete"})
 INSTANCE = made(pool(**_DELETE))
-TITLE = f"The export to {URI} (deletion)"
+TITLE = f"The export to {URI} (before deletion)"
 
 
 class Leaving(Simulation):
