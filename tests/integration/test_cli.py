@@ -144,8 +144,8 @@ def test_an_unreachable_cluster_is_an_error_without_a_traceback(tmp_path: Path) 
     user = {"name": "a", "user": {}}
     config = {"clusters": [cluster], "contexts": [context], "users": [user], "current-context": "a"}
     kubeconfig.write_text(yaml.safe_dump(config))
-    for path in (str(kubeconfig), str(tmp_path / "missing")):
+    for path, what in ((str(kubeconfig), "cluster"), (str(tmp_path / "missing"), "kubeconfig")):
         done = kvtier("check", "-f", str(SAMPLES / "minimal.yaml"), "--kubeconfig", path)
         assert done.returncode == 2
-        assert "Error: could not read the cluster" in done.stderr
+        assert f"Error: could not read the {what}: " in done.stderr
         assert "Traceback" not in done.stderr

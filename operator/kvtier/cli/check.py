@@ -10,7 +10,7 @@ import click
 
 from kvtier.api.quantities import GIB
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.cli.common import CONTEXT, KUBECONFIG, NAMESPACE, OUTPUT, POOL_FILE, load_pools, refuse
+from kvtier.cli.common import CONTEXT, KUBECONFIG, NAMESPACE, OUTPUT, POOL_FILE, load_pools, refuse_cluster
 
 if TYPE_CHECKING:
     from kvtier.cli.check_report import Checked
@@ -67,7 +67,7 @@ def check(
     try:
         results = asyncio.run(_check(pools, kubeconfig, context))
     except ApiError as error:
-        refuse(f"could not read the cluster: {error.message}")
+        refuse_cluster(error)
     failing = {"False", "Unknown"} if strict else {"False"}
     if output == "json":
         found = {

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
-from rich.table import Table
+from rich.table import Column, Table
 from rich.text import Text
 
 from kvtier.api.conditions import Condition
@@ -45,9 +45,14 @@ def show(results: Sequence[Checked], gpu_cache: int | None) -> None:
         console.print()
 
 
+def _whole(header: str) -> Column:
+    """A column that wraps long names, where rich would cut them."""
+    return Column(header, overflow="fold")
+
+
 def _prerequisites(of: Checked) -> Table:
     """Messages are Text, because rich would read brackets in them as markup."""
-    table = Table("Prerequisite", "Status", "Message", title=of.name, title_justify="left")
+    table = Table("Prerequisite", "Status", _whole("Message"), title=of.name, title_justify="left")
     for condition in of.conditions:
         status = Text(condition.status, style=_COLOURS[condition.status])
         table.add_row(condition.type, status, Text(condition.message))
@@ -55,7 +60,7 @@ def _prerequisites(of: Checked) -> Table:
 
 
 def _models(of: Checked, gpu_cache: int | None) -> Table:
-    table = Table("Model", "Item", "Estimate", title=f"Models of {of.name}", title_justify="left")
+    table = Table("Model", "Item", _whole("Estimate"), title=f"Models of {of.name}", title_justify="left")
     for model in of.context.models:
         for index, (subject, text) in enumerate(rows(of.context, model, gpu_cache)):
             table.add_row(Text("" if index else model.spec.name), subject, Text(text))

@@ -10,6 +10,7 @@ from pydantic import ValidationError
 from pydantic_core import ErrorDetails
 
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
+from kvtier.kube.client import ApiError
 
 
 class LoadError(Exception):
@@ -74,6 +75,8 @@ def _path(parts: tuple[str | int, ...]) -> str:
 
 
 INVALID_INPUT = 2
+_NO_KUBECONFIG = "NoCluster"
+"""The reason of `kube.aio.connect`."""
 POOL_FILE = click.option(
     "-f", "--filename", "file", required=True, type=click.File(encoding="utf-8"), metavar="FILE",
     help="YAML file with one or more KVCachePools. - reads standard input.",
@@ -102,6 +105,15 @@ def load_pools(file: TextIO, namespace: str) -> list[KVCachePool]:
         if len(problems) == 1:
             refuse(f"{file.name}: {problems[0]}")
         refuse("\n  ".join([f"{file.name} is not valid:", *problems]))
+
+
+def refuse_cluster(error: ApiError) -> NoReturn:
+    """Exit because the kubeconfig or the cluster could not be read."""
+    if error.reason == _NO_KUBECONFIG:
+        refuse(
+            f"could not read the kubeconfig: {error.message.rstrip('.')}. Check --kubeconfig and --context"
+        )
+    refuse(f"could not read the cluster: {error.message}")
 
 
 def refuse(message: str) -> NoReturn:

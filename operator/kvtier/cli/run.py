@@ -6,7 +6,7 @@ from dataclasses import replace
 
 import click
 
-from kvtier.cli.common import CONTEXT, KUBECONFIG, refuse
+from kvtier.cli.common import CONTEXT, KUBECONFIG, refuse, refuse_cluster
 
 
 @click.command()
@@ -70,6 +70,6 @@ def run(
     try:
         asyncio.run(operate(options))
     except ApiError as error:
-        refuse(f"could not reach the cluster: {error.message}")
+        refuse_cluster(error)
     except LeadershipLostError as error:
         refuse(str(error))
