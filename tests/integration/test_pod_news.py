@@ -19,7 +19,7 @@ AT_RISK = "Pod is at risk of not being scheduled."
 def test_a_mount_that_fails_is_reported_with_its_cause(pools: Pools, kube: Kube) -> None:
     set_pod_failure(kube, pools.namespace, "mount-hangs")
     pools.create("pool", **LOCAL)
-    _reports(pools, "ModelsReady", "Starting", "a firewall rule has to allow TCP 988 and 6988")
+    _reports(pools, "ModelsReady", "Starting", "a firewall rule allows TCP 988 and 6988")
     set_pod_failure(kube, pools.namespace, None)
     kube.delete("v1", "Pod", _pod(pools)["metadata"]["name"], pools.namespace)
     pools.wait("pool")

@@ -146,7 +146,7 @@ def _writes(
 
 def _claim(pool: KVCachePool, class_name: str, volume: str, size: int) -> Manifest:
     """The PVC for a PersistentVolume; with an empty name, the driver creates one."""
-    # No ownerReference: deleting the PVC may delete the data, and only deletionPolicy decides about that.
+    # No ownerReference: only deletionPolicy decides whether the PVC, and with it the data, is deleted.
     return child(
         "persistentvolumeclaim",
         pool,

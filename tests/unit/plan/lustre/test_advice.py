@@ -47,7 +47,7 @@ from unit.tables import table
         "no code at all": ("", "", "Failed", "support"),
     },
 )
-def test_advice(code: str, message: str, reason: str, words: str) -> None:
+def test_the_advice_fits_the_error(code: str, message: str, reason: str, words: str) -> None:
     found = advice(code, message)
     assert found.reason == reason
     assert words in found.text

@@ -75,7 +75,7 @@ def test_a_file_system_name_from_the_spec_is_used() -> None:
         "another capacity is the same class": ({"capacity": "27000Gi"}, True),
     },
 )
-def test_the_name_of_the_class(lustre: dict[str, Any], same: bool) -> None:
+def test_the_name_of_the_class_depends_on_its_parameters(lustre: dict[str, Any], same: bool) -> None:
     other = manifest(pool(tiers={"lustre": lustre}), "StorageClass")
     assert (other["metadata"]["name"] == CLASS_NAME) is same
     assert (other == manifest(POOL, "StorageClass")) is same
@@ -361,8 +361,8 @@ def test_engines_of_an_opportunistic_pool_start_while_its_pvc_waits() -> None:
 def test_no_storage_is_created_with(strict: bool, statuses: dict[str, str]) -> None:
     part = planned(context(pool(strict=strict)), **statuses)
     assert (part.applies, _tier(part).phase) == ((), "Waiting")
-    said = "nothing is created while " + ", ".join(f"{type_} is {is_}" for type_, is_ in statuses.items())
-    assert_verdict(part.conditions[0], "StorageReady", "False", "PrerequisitesNotMet", said)
+    text = "nothing is created while " + ", ".join(f"{type_} is {is_}" for type_, is_ in statuses.items())
+    assert_verdict(part.conditions[0], "StorageReady", "False", "PrerequisitesNotMet", text)
 
 
 @table(

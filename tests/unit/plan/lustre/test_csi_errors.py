@@ -36,7 +36,7 @@ RPC = "rpc error: code = Internal desc = "
         "a long text, which is cut": (RPC + "x" * 5000, "Internal", "x" * 300 + "..."),
     },
 )
-def test_parsed(message: str, code: str, words: str) -> None:
+def test_the_code_and_the_words_are_parsed(message: str, code: str, words: str) -> None:
     assert parse(message) == DriverError(code, words)
 
 

@@ -172,8 +172,8 @@ def test_the_message_ends_with_the_next_step_after(failure: Event, end: str) -> 
 
 
 def test_the_message_of_a_failure_does_not_depend_on_its_count() -> None:
-    said = [refused("Internal", f"x (Help Token: {times})", count=times) for times in (3, 99)]
-    first, later = (storage_ready(_derived(look(POOL, pending(), one))) for one in said)
+    reported = [refused("Internal", f"x (Help Token: {times})", count=times) for times in (3, 99)]
+    first, later = (storage_ready(_derived(look(POOL, pending(), one))) for one in reported)
     assert first == later
 
 
