@@ -1,6 +1,6 @@
-"""One look at a pool: all that checks and planner know, derived once and handed down.
+"""The input of one reconciliation: all that checks and planner use, derived once and passed on.
 
-Only the entry function of a check or of a concern takes a Context. What it calls takes the value that it decides on.
+Only the entry function of a check or of a concern takes a Context. Other functions take the values that they need.
 """
 
 from dataclasses import dataclass, field
@@ -27,17 +27,17 @@ from kvtier.sizing.geometry import Geometry
 from kvtier.sizing.models import Document, known_config, model_document, served_geometry
 
 _GONE = ("Retained", "Deleting")
-"""Phases of a shared tier that has left the spec."""
+"""Phases of a shared tier that was removed from the spec."""
 
 
 @dataclass(frozen=True)
 class ModelView:
-    """A model as the pool serves it.
+    """A model of the pool.
 
-    `document` is its config.json as the pool gives it, `config` the one that counts (None where kvtier knows none), and
-    `geometry` how its cache is cut (None where kvtier cannot tell).
-    `blocks_per_chunk` GPU blocks make one file, `chunk` is what that file holds; `provisional` says that the number is
-    a stopgap, because the document cannot be read yet. `deployment` is live, `name` that of Deployment and Service.
+    `document` is the config.json that the pool refers to. `config` is the one that kvtier uses, and `geometry` is the
+    layout of the KV cache; both are None if kvtier does not know them. One file has `blocks_per_chunk` GPU blocks, and
+    `chunk` is its content. `provisional`: the number is temporary, because the document could not be read yet.
+    `deployment` is the live Deployment, `name` is the name of Deployment and Service.
     """
 
     spec: ServedModel
@@ -55,12 +55,12 @@ class ModelView:
 
 @dataclass(frozen=True)
 class LustreView:
-    """The shared tier: what the spec asks for, what there is of it, and what the Lustre API says.
+    """The Lustre tier: the spec, the live objects, and the instance in the Lustre API.
 
-    `class_name` names its StorageClass, empty unless the CSI driver makes the instance. `claim` and `volume` are the
-    pool's own, live; `volumes` are those of the cluster that are reserved for the claim.
-    `instance_name` is projects/P/locations/ZONE/instances/ID, None where it cannot be known. `status` is the tier and
-    `reported` StorageReady as they were reported last, `operations` are those on the instance, up to date.
+    `class_name` is the name of its StorageClass, empty unless the CSI driver creates the instance. `claim` and `volume`
+    are the live PVC and PersistentVolume of the pool; `volumes` are all PersistentVolumes reserved for the PVC.
+    `instance_name` is projects/P/locations/ZONE/instances/ID, None if unknown. `status` is the tier and `reported` is
+    StorageReady in the last status. `operations` are the operations on the instance, updated from the API.
     """
 
     spec: LustreTier | None
@@ -80,7 +80,7 @@ class LustreView:
 
     @property
     def described(self) -> bool:
-        """Whether the claim is there, and is the one that the spec describes."""
+        """Whether the PVC exists and matches the spec."""
         if self.spec is None or self.claim is None:
             return False
         if self.class_name:
@@ -89,33 +89,35 @@ class LustreView:
 
     @property
     def bound_claim(self) -> Claim | None:
-        """The claim once it is bound, and is the one that the spec describes."""
+        """The PVC if it is bound and matches the spec, else None."""
         return self.claim if self.claim and self.claim.bound and self.described else None
 
     @property
     def instance(self) -> Instance | None:
-        """The instance as the Lustre API describes it, None where there is none or it cannot be asked."""
+        """The instance as the Lustre API returned it, None if it does not exist or could not be read."""
         return self.api.instance if self.api else None
 
     @property
     def error(self) -> str | None:
-        """Why the Lustre API says nothing of the instance; None where it does, and where it was not asked."""
+        """Why the instance could not be read from the Lustre API; None if it was read, or was not requested."""
         return self.api.error if self.api else None
 
     @property
     def pending(self) -> bool:
-        """Whether the Lustre API has not answered yet since this process began."""
+        """Whether the Lustre API has returned nothing yet since the operator started."""
         return self.api is not None and self.api.pending
 
     @property
     def unseen(self) -> str | None:
-        """Why it is not known whether there is an instance; None where the Lustre API says so."""
-        return self.api.error if self.api else f"the Lustre API was not asked about {self.instance_name}"
+        """Why it is unknown whether the instance exists; None if the Lustre API reported it."""
+        return (
+            self.api.error if self.api else f"kvtier did not read {self.instance_name} from the Lustre API."
+        )
 
 
 @dataclass(frozen=True)
 class Context:
-    """A pool, its surroundings at one moment (`now`, RFC 3339), and the pace at which the operator looks."""
+    """A pool, the observed state of cluster and APIs at the time `now` (RFC 3339), and the pace of the operator."""
 
     pool: KVCachePool
     facts: Facts
@@ -134,13 +136,13 @@ class Context:
 
     @cached_property
     def nodes(self) -> tuple[Node, ...]:
-        """The nodes on which the pool's engines may run: with the labels and in a zone that the spec asks for."""
+        """The nodes on which engines of the pool may run: with the labels and the zone of the spec."""
         fits = fitting(self.pool)
         return tuple(node for node in self.facts.cluster.nodes if fits(node.labels))
 
     @cached_property
     def control_plane(self) -> GKEVersion | None:
-        """The control plane's version; from the GKE API, where the API server does not name it as GKE does."""
+        """The version of the control plane; from the GKE API if the API server does not report it in GKE's form."""
         reported = self.facts.gke.version if self.facts.gke else None
         return gke_versions.parse(self.facts.cluster.version) or (
             gke_versions.parse(reported) if reported else None
@@ -148,7 +150,7 @@ class Context:
 
 
 def build(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) -> Context:
-    """The one place in which a look is put together."""
+    """Build the context of a reconciliation. This is the only place that does."""
     return Context(
         pool=pool,
         facts=observed.facts,
@@ -216,11 +218,11 @@ def _shared_in_status(pool: KVCachePool) -> bool:
 
 
 def _recorded(pool: KVCachePool, model: ServedModel, engine: EngineFacts) -> int | None:
-    """Blocks per chunk in the status, if that is about the cache that the spec still asks for.
+    """Blocks per chunk in the status, if the status is about the cache in the spec; else None.
 
-    Another number means a cold cache. What suits may change with kvtier's tables, so what was recorded outlives them: a
-    new one is chosen only when the cache is another one anyway, or a shared tier comes or goes. A status without a
-    number was written when all models had the usual one.
+    A new number means a cold cache, so the recorded number stays even if newer tables of kvtier suggest another one. A
+    new number is chosen only if the cache changes anyway, or if a shared tier is added or removed. A status without a
+    number is from a version of kvtier that used the usual number for all models.
     """
     known = next((one for one in pool.status.models if one.name == model.name), ModelStatus(name=model.name))
     blocks = known.blocks_per_chunk or engine.blocks_per_chunk
@@ -229,10 +231,10 @@ def _recorded(pool: KVCachePool, model: ServedModel, engine: EngineFacts) -> int
 
 
 def _usual(model: ServedModel, engine: EngineFacts) -> int:
-    """As many tokens as the version's usual chunk has, in the user's blocks."""
+    """The number of blocks of the user's size that hold the usual number of tokens per chunk of this version."""
     return max(engine.blocks_per_chunk * engine.block_size // (model.block_size or engine.block_size), 1)
 
 
 def _filed(model: ServedModel, known: Geometry | None) -> Geometry | None:
-    """LMCache writes a file for each GPU, vLLM one for all."""
+    """The geometry of one file. LMCache writes one file per GPU, vLLM one for all GPUs."""
     return known.of_one_gpu() if known and model.engine.backend == "LMCache" else known

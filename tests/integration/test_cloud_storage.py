@@ -78,7 +78,9 @@ def test_engines_start_when_the_import_is_done(cached: Pools, lustre_project: Lu
 
     eventually(counted, 60.0, "half of the objects are copied")
     assert cached.children(*DEPLOYMENT) == []
-    assert "data is imported from Cloud Storage" in cached.condition("cached", "ModelsReady")["message"]
+    assert (
+        "the import from Cloud Storage is in progress" in cached.condition("cached", "ModelsReady")["message"]
+    )
     lustre_project.finish(running["name"])
     _synced(cached, "True", "Imported", "100 objects")
     cached.wait("cached")

@@ -211,14 +211,14 @@ def test_a_pool_goes_on_when_the_api_is_lost(pools: Pools, lustre_project: Lustr
 
     def blind() -> bool:
         told = pools.condition("chat", "StorageReady")
-        return told["status"] == "True" and "cannot be seen" in told["message"]
+        return told["status"] == "True" and "is unknown" in told["message"]
 
     until(pools, "chat", blind)
     until_ready(pools, "chat")
     assert tier(pools, "chat")["phase"] == "Bound"
     assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation
     fault.release()
-    until(pools, "chat", lambda: "cannot be seen" not in pools.condition("chat", "StorageReady")["message"])
+    until(pools, "chat", lambda: "is unknown" not in pools.condition("chat", "StorageReady")["message"])
 
 
 def test_an_instance_that_others_delete_is_not_made_again_behind_the_volume_s_back(

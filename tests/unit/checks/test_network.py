@@ -96,7 +96,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "an existing instance that could not be read": (
             _existing(UNSEEN),
-            "Unknown InstanceNotSeen: the Lustre API cannot be asked: give kvtier credentials",
+            "Unknown InstanceNotSeen: kvtier could not read the Lustre API. Give kvtier credentials.",
         ),
         "an existing instance that does not exist": (
             _existing(LustreFacts()),

@@ -1,10 +1,11 @@
-"""An instance that kvtier makes through the Lustre API: it is created once, and then follows the spec."""
+"""An instance that kvtier creates through the Lustre API, and then updates when the spec changes."""
 
 from dataclasses import replace
 
 from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, false
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.checks import Checks
@@ -28,15 +29,15 @@ from kvtier.plan.model import soonest
 
 
 def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: bool) -> InstanceView:
-    """What there is of the instance, and what to ask for. `blocked`: a prerequisite does not hold.
+    """The state of the instance, and the next request. `blocked`: a prerequisite is not met.
 
-    Case 1: the Lustre API does not say -> nothing is asked for.
-    Case 2: it does not exist, but its volume does -> somebody deleted it with its data: no other is made before
-            they delete claim and volume too.
-    Case 3: it does not exist -> it is created, once the prerequisites hold.
-    Case 4: it exists, but is not this pool's, or differs in what cannot change -> it is left alone.
-    Case 5: it is being created, or has no address yet -> it is waited for.
-    Case 6: it can be used -> it follows the spec, one change at a time.
+    Case 1: the Lustre API could not be read -> no request.
+    Case 2: the instance does not exist, but its PersistentVolume does -> somebody deleted the instance with its data.
+            kvtier creates no other instance until the PVC and the PersistentVolume are deleted too.
+    Case 3: the instance does not exist -> create it when the prerequisites are met.
+    Case 4: the instance belongs to another pool, or differs in an immutable field -> do not use it.
+    Case 5: the instance is being created, or has no address yet -> wait.
+    Case 6: the instance can be used -> update it to the spec, one change at a time.
     """
     lustre, instance = context.lustre, context.lustre.instance
     if lustre.unseen is not None:
@@ -67,10 +68,11 @@ def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
 
 
 def _creation(pool: KVCachePool, spec: LustreTier, lustre: LustreView) -> DesiredOperation:
-    """An instance as the spec describes it.
+    """The creation of the instance as in the spec.
 
-    An edited spec is another one, and so is an instance after one that was made and is gone. What the status records
-    counts, and not what the API has said since: the request must be the same until the status is written.
+    The subject changes if the spec changes, or if an earlier instance was created and then deleted. It depends on the
+    operation in the status, not on newer answers of the API: a repeated request must be the same until the status is
+    written.
     """
     body, before = create_body(pool, spec), lustre.operations.recorded.get("Create")
     subject = f"{spec.capacity} {digest(body)}"
@@ -99,28 +101,32 @@ def _unseen(lustre: LustreView) -> StorageState:
 
 
 def _gone(lustre: LustreView) -> StorageState:
-    said = (
-        f"instance {lustre.instance_name} does not exist any more, and its data is lost: delete the pool's claim and "
-        f"PersistentVolume {lustre.volume_name}, and kvtier makes a new, empty instance"
+    text = sentences(
+        f"Lustre instance {lustre.instance_name} was deleted, and its data is lost",
+        f"Delete PVC {lustre.claim_name} and PersistentVolume {lustre.volume_name}. kvtier then creates a new, empty "
+        "instance",
     )
-    return StorageState(false(STORAGE_READY, Reason.INSTANCE_GONE, said), "Failed")
+    return StorageState(false(STORAGE_READY, Reason.INSTANCE_GONE, text), "Failed")
 
 
 def _creating(pool: KVCachePool, since: str, now: str) -> StorageState:
-    """While the instance is made; its time is said in a few steps only."""
+    """The state while the instance is being created. The elapsed time has few steps: each is a write of the status."""
     waited = elapsed(since, now) if since else 0.0
-    said = f"instance {instance_id(pool)} is being created{so_far(waited)}; {NORMAL}"
-    return StorageState(false(STORAGE_READY, Reason.PROVISIONING, said), "Provisioning")
+    text = sentences(f"Lustre instance {instance_id(pool)} is being created{so_far(waited)}", NORMAL)
+    return StorageState(false(STORAGE_READY, Reason.PROVISIONING, text), "Provisioning")
 
 
 def _failure(name: str, failed: OperationStatus) -> StorageState:
     reason, why = explained(failed)
-    said = f"instance {name} was not created: {why}. kvtier tries again after 1 to 30 minutes"
-    return StorageState(false(STORAGE_READY, reason, said), "Failed")
+    text = sentences(
+        f"Lustre instance {name} could not be created. kvtier retries after 1 to 30 minutes",
+        f"The Lustre API reports {why}",
+    )
+    return StorageState(false(STORAGE_READY, reason, text), "Failed")
 
 
 def _as_it_is(state: StorageState, lustre: LustreView) -> InstanceView:
-    """With the operations as they are, and nothing new asked for."""
+    """The operations without a new request."""
     operations = lustre.operations
     both = follow(operations, "Create", None), follow(operations, "Update", None)
     return _with(InstanceView(problem=state), both, operations.pace.moving)

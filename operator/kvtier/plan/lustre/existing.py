@@ -1,8 +1,9 @@
-"""An instance that somebody else made: described by the Lustre API, or by hand in the spec."""
+"""An instance that somebody else created: read from the Lustre API, or described by hand in the spec."""
 
 from kvtier.api.conditions import STORAGE_READY, false
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import LustreTier
 from kvtier.context import LustreView
 from kvtier.facts.model import Instance
@@ -12,13 +13,13 @@ from kvtier.plan.model import Part
 
 
 def existing(spec: LustreTier, lustre: LustreView, pace: Pace) -> InstanceView:
-    """What is known of the instance that the spec names.
+    """The instance that the spec names, or why it cannot be used.
 
-    Case 1: the Lustre API has not answered yet -> that is waited for.
-    Case 2: it describes the instance -> so it is, and what was given by hand must agree.
-    Case 3: it knows no such instance -> nothing can be made from it.
-    Case 4: it says nothing -> what was given by hand stands.
-    Case 5: nothing was given either -> both ways out.
+    Case 1: the Lustre API has not returned anything yet -> wait for it.
+    Case 2: the API returned the instance -> use it; values in the spec must agree with it.
+    Case 3: the API reports that the instance does not exist -> report it.
+    Case 4: the API could not be read -> use the values in the spec.
+    Case 5: the API could not be read, and the spec has no values -> report what to do.
     """
     if lustre.pending:
         return InstanceView(problem=pending(lustre), part=Part(again=pace.moving))
@@ -29,43 +30,47 @@ def existing(spec: LustreTier, lustre: LustreView, pace: Pace) -> InstanceView:
     if spec.address and spec.filesystem:
         by_hand = Source(spec.instance or "", spec.address, spec.filesystem, spec.size)
         return InstanceView(by_hand, part=Part(again=pace.settled))
-    ways = (
-        "either let kvtier read the instance (roles/lustre.viewer), or make the pool anew with address, filesystem "
-        "and capacity given by hand"
+    text = sentences(
+        lustre.unseen,
+        "Let kvtier read the instance (roles/lustre.viewer), or recreate the pool with address, filesystem and "
+        "capacity set by hand",
     )
-    unknown = false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, f"{lustre.unseen}; {ways}")
+    unknown = false(STORAGE_READY, Reason.INSTANCE_UNKNOWN, text)
     return InstanceView(problem=StorageState(unknown, "Waiting"), part=Part(again=pace.moving))
 
 
 def pending(lustre: LustreView) -> StorageState:
-    """Before the first answer of the Lustre API."""
+    """The state until the Lustre API has returned something for the first time."""
     return StorageState(false(STORAGE_READY, Reason.WAITING, lustre.unseen or ""), "Waiting")
 
 
 def _described(spec: LustreTier, instance: Instance, pace: Pace) -> InstanceView:
     again = Part(again=pace.settled if instance.state == "ACTIVE" else pace.moving)
     if differing := _contradictions(spec, instance):
-        said = f"the Lustre API contradicts the spec about {instance.name}: {', '.join(differing)}"
-        remedy = "make the pool anew with what is right, or without"
-        wrong = false(STORAGE_READY, Reason.INSTANCE_CONTRADICTED, f"{said}; {remedy}")
+        text = sentences(
+            f"The spec differs from Lustre instance {instance.name}: {', '.join(differing)}",
+            "Recreate the pool with correct values, or omit them",
+        )
+        wrong = false(STORAGE_READY, Reason.INSTANCE_CONTRADICTED, text)
         return InstanceView(problem=StorageState(wrong, "Failed"), part=again)
     found, state = source(instance), problem(instance)
     if found is None and state is None:
-        said = f"instance {instance.name} has no address yet"
-        state = StorageState(false(STORAGE_READY, Reason.PROVISIONING, said), "Provisioning")
+        text = f"Lustre instance {instance.name} has no address yet. kvtier waits for it."
+        state = StorageState(false(STORAGE_READY, Reason.PROVISIONING, text), "Provisioning")
     return InstanceView(found, state, part=again)
 
 
 def _not_found(spec: LustreTier, pace: Pace) -> InstanceView:
-    said = (
-        f"the Lustre API knows no instance {spec.instance}: correct lustre.instance, which needs a new pool"
+    text = sentences(
+        f"Lustre instance {spec.instance} does not exist",
+        "Recreate the pool with the correct spec.tiers.lustre.instance",
     )
-    missing = false(STORAGE_READY, Reason.INSTANCE_NOT_FOUND, said)
+    missing = false(STORAGE_READY, Reason.INSTANCE_NOT_FOUND, text)
     return InstanceView(problem=StorageState(missing, "Failed"), part=Part(again=pace.waiting))
 
 
 def _contradictions(spec: LustreTier, instance: Instance) -> list[str]:
-    """What was given by hand and is wrong. An instance that has grown since does not contradict."""
+    """Values in the spec that differ from the instance. A capacity larger than in the spec is not a difference."""
     differing = []
     if spec.address and instance.address and spec.address != instance.address:
         differing.append(f"address is {instance.address}, not {spec.address}")

@@ -1,4 +1,4 @@
-"""An instance: what is known of it, what its state means, the requests that make and change it, and whose it is."""
+"""A Lustre instance: its state, the requests that create and update it, and which pool it belongs to."""
 
 import json
 import re
@@ -11,6 +11,7 @@ from kvtier.api.conditions import STORAGE_READY, Condition, false, unknown
 from kvtier.api.identity import new_filesystem
 from kvtier.api.quantities import GIB
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.api.v1alpha1.lustre import AccessRules, MaintenanceWindow
 from kvtier.facts.model import Instance
@@ -19,7 +20,7 @@ from kvtier.plan.model import Part
 
 @dataclass(frozen=True)
 class Source:
-    """Where the tier is mounted from: the instance's full name, address, file system, and capacity in bytes."""
+    """The instance that the tier is mounted from: full name, address, file system name, and capacity in bytes."""
 
     instance: str
     address: str
@@ -28,7 +29,7 @@ class Source:
 
     @property
     def handle(self) -> str:
-        """PROJECT/ZONE/INSTANCE, as the driver writes it."""
+        """The volumeHandle PROJECT/ZONE/INSTANCE, in the form of the Lustre CSI driver."""
         return "/".join(self.instance.split("/")[1::2])
 
     @property
@@ -37,25 +38,25 @@ class Source:
 
 
 class StorageState(NamedTuple):
-    """What is reported of the tier: StorageReady, and the phase that goes with it."""
+    """The state of the tier to report: StorageReady, and the phase in the status."""
 
     condition: Condition
     phase: str
 
 
 def nothing_created(refused: Iterable[Condition]) -> Condition:
-    """StorageReady while prerequisites do not hold, and there is no claim yet."""
+    """StorageReady while prerequisites are not met and no PVC exists."""
     reasons = ", ".join(one.clause for one in refused)
-    return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"nothing is created while {reasons}")
+    return false(STORAGE_READY, Reason.PREREQUISITES_NOT_MET, f"kvtier creates no storage while {reasons}.")
 
 
 @dataclass(frozen=True)
 class InstanceView:
-    """What is known of the instance that the tier is mounted from, and what to do about it.
+    """The instance that the tier is mounted from, and what to do about it.
 
-    `source` is what volume and claim may be made from. `problem` is reported where it is not there yet, or cannot be
-    used; `change` of a tier in use, while the instance follows the spec, or fails to. `part` has calls, operations
-    and when to look again.
+    `source` describes the instance for PersistentVolume and PVC. `problem` is the state to report if the instance does
+    not exist yet or cannot be used. `change` is the state to report while an update of a tier in use is in progress or
+    has failed. `part` has API calls, operations, and the time of the next reconciliation.
     """
 
     source: Source | None = None
@@ -65,64 +66,65 @@ class InstanceView:
 
 
 def source(instance: Instance) -> Source | None:
-    """None while the instance has no address yet."""
+    """The source for PersistentVolume and PVC; None while the instance has no address."""
     if not instance.address:
         return None
     return Source(instance.name, instance.address, instance.filesystem, instance.capacity)
 
 
 USABLE = ("ACTIVE", "UPDATING")
-"""States in which reads and writes are served."""
+"""States in which the instance serves reads and writes."""
 
-_STATES: dict[str, tuple[Reason, str]] = {
-    "CREATING": (Reason.PROVISIONING, "is being created, which takes ten minutes to an hour"),
+_STATES: dict[str, tuple[Reason, str, str]] = {
+    "CREATING": (Reason.PROVISIONING, "is being created", "This takes 10 minutes to an hour"),
     "UPGRADING": (
         Reason.INSTANCE_UPGRADING,
-        "is under maintenance: reads and writes hang meanwhile, and go on by themselves",
+        "is under maintenance",
+        "Reads and writes wait until the maintenance ends, then continue automatically",
     ),
     "REPAIRING": (
         Reason.INSTANCE_REPAIRING,
-        "is being repaired by Google: reads and writes may hang meanwhile; if it stays so, ask Google's support",
+        "is being repaired by Google",
+        "Reads and writes may wait until the repair ends. If it does not end, contact Google support",
     ),
     "STOPPED": (
         Reason.INSTANCE_STOPPED,
-        "is stopped, and reads and writes hang: see it in the Cloud Console, and ask Google's support to start it",
+        "is stopped",
+        "Reads and writes wait. Check the instance in the Cloud Console, and ask Google support to start it",
     ),
     "SUSPENDED": (
         Reason.INSTANCE_SUSPENDED,
-        "is suspended, because its encryption key cannot be used: enable the key version, and let the service agent "
-        "of Managed Lustre encrypt and decrypt with it",
+        "is suspended because its encryption key cannot be used",
+        "Enable the key version, and let the service agent of Managed Lustre encrypt and decrypt with it",
     ),
     "DELETING": (
         Reason.INSTANCE_DELETING,
-        "is being deleted, and its data with it: whoever asked for that cannot take it back. When it is gone, delete "
-        "the pool's claim and volume",
+        "is being deleted with its data",
+        "The deletion cannot be cancelled. After it completes, delete the PVC and the PersistentVolume of the pool",
     ),
 }
+"""For each state: what it means, and what to expect or to do."""
 
 
 def verdict(instance: Instance) -> Condition | None:
-    """StorageReady of an instance that cannot be used as it is now; None while it can.
+    """StorageReady of an instance that cannot be used in its present state; None if it can be used.
 
-    A state that is newer than this version of kvtier is Unknown, and holds up nothing.
+    A state that this version of kvtier does not know gives Unknown, which blocks nothing.
     """
     if instance.state in USABLE:
         return None
-    seen = f"instance {instance.name}"
-    why = f" ({instance.reason})" if instance.reason else ""
+    name = f"Lustre instance {instance.name}"
+    why = f"Google reports: {instance.reason}" if instance.reason else ""
     if instance.state not in _STATES:
-        return unknown(
-            STORAGE_READY,
-            Reason.INSTANCE_STATE_UNKNOWN,
-            f"{seen} is in state {instance.state}{why}, which kvtier does not know: see it in the Cloud Console",
-        )
-    reason, text = _STATES[instance.state]
-    state, colon, more = text.partition(":")
-    return false(STORAGE_READY, reason, f"{seen} {state}{why}{colon}{more}")
+        text = f"{name} is in state {instance.state}, which this version of kvtier does not know"
+        text = sentences(text, why, "Check the instance in the Cloud Console")
+        return unknown(STORAGE_READY, Reason.INSTANCE_STATE_UNKNOWN, text)
+    reason, meaning, advice = _STATES[instance.state]
+    return false(STORAGE_READY, reason, sentences(f"{name} {meaning}", why, advice))
 
 
 def problem(instance: Instance) -> StorageState | None:
-    """What is reported of an instance that cannot be used as it is now; None while it can."""
+    """The state to report for an instance that cannot be used in its present state; None if it can be used."""
     found = verdict(instance)
     phase = "Provisioning" if instance.state == "CREATING" else "Failed"
     return StorageState(found, phase) if found else None
@@ -131,7 +133,10 @@ def problem(instance: Instance) -> StorageState | None:
 _LABEL_MAX = 63
 _POOL, _NAMESPACE, _CLUSTER = "kvtier-pool", "kvtier-pool-namespace", "kvtier-cluster"
 _SETTINGS = {"accessRulesOptions": "kvtier-access-rules", "maintenancePolicy": "kvtier-maintenance"}
-"""Fields that may change, and the labels with the digests of what was asked for: the API returns it in another form."""
+"""Fields that may change, each with the label that holds the digest of the requested value.
+
+The API returns the values in another form, so they cannot be compared.
+"""
 
 _RESET: dict[str, Any] = {
     "accessRulesOptions": {"defaultSquashMode": "NO_SQUASH"},
@@ -141,7 +146,7 @@ _SQUASH = {"NoSquash": "NO_SQUASH", "RootSquash": "ROOT_SQUASH"}
 
 
 def create_body(pool: KVCachePool, spec: LustreTier) -> dict[str, Any]:
-    """All that a new instance should be."""
+    """The body of the request that creates the instance."""
     body = {
         **_capacity(spec.size),
         "filesystem": new_filesystem(pool),
@@ -160,12 +165,12 @@ def create_body(pool: KVCachePool, spec: LustreTier) -> dict[str, Any]:
 
 
 def growth_body(size: int) -> dict[str, Any]:
-    """The change to `size` bytes."""
+    """The body of an update to `size` bytes."""
     return _capacity(size)
 
 
 def settings_body(pool: KVCachePool, spec: LustreTier, instance: Instance) -> dict[str, Any]:
-    """The change of what the spec says otherwise by now, labels included; empty if nothing differs."""
+    """The body of an update of the settings that differ from the spec, with their labels; empty if none differs."""
     wanted, mine = _setting_labels(spec), set(_SETTINGS.values())
     stale = [field for field, key in _SETTINGS.items() if instance.labels.get(key) != wanted.get(key)]
     if not stale:
@@ -177,7 +182,7 @@ def settings_body(pool: KVCachePool, spec: LustreTier, instance: Instance) -> di
 
 
 def identity_labels(pool: KVCachePool) -> dict[str, str]:
-    """Whose an instance is. Pools of the same name in two clusters of a project would share one otherwise."""
+    """Labels that identify the pool. The cluster distinguishes pools of the same name in two clusters of a project."""
     found = {_POOL: label_value(pool.name), _NAMESPACE: label_value(pool.namespace)}
     if pool.spec.cluster:
         cluster = names.derive(pool.spec.cluster.location, pool.spec.cluster.name, limit=_LABEL_MAX)
@@ -186,18 +191,18 @@ def identity_labels(pool: KVCachePool) -> dict[str, str]:
 
 
 def ours(pool: KVCachePool, instance: Instance) -> bool:
-    """Whether an instance is this pool's by its labels."""
+    """Whether the labels of an instance say that it belongs to this pool."""
     return all(instance.labels.get(key) == value for key, value in identity_labels(pool).items())
 
 
 def label_value(text: str) -> str:
-    """`text` where Google takes it as a label's value, else a derived name."""
+    """`text` if Google accepts it as the value of a label, else a derived name."""
     fits = re.fullmatch(r"[a-z0-9_-]{0,63}", text)
     return text if fits else names.derive(text, limit=_LABEL_MAX)
 
 
 def digest(body: Mapping[str, Any]) -> str:
-    """Short, and another one for another body."""
+    """A short digest of a request body."""
     return names.digest(json.dumps(body, sort_keys=True))
 
 
@@ -206,7 +211,7 @@ def _capacity(size: int) -> dict[str, Any]:
 
 
 def _settings(spec: LustreTier) -> dict[str, Any]:
-    """The fields of `_SETTINGS` that the spec sets."""
+    """The fields of `_SETTINGS` that are set in the spec, as the API expects them."""
     found: dict[str, Any] = {}
     if spec.access_rules:
         found["accessRulesOptions"] = _access(spec.access_rules)
@@ -239,7 +244,7 @@ def _maintenance(window: MaintenanceWindow) -> dict[str, Any]:
 
 
 def mismatch(pool: KVCachePool, spec: LustreTier, instance: Instance) -> Condition | None:
-    """Why an instance is not taken over, or None. What can be changed later does not count."""
+    """StorageReady if kvtier may not use an existing instance, else None. Mutable fields may differ."""
     if not ours(pool, instance):
         return _stranger(pool, instance)
     wanted = {
@@ -258,8 +263,11 @@ def mismatch(pool: KVCachePool, spec: LustreTier, instance: Instance) -> Conditi
     return false(
         STORAGE_READY,
         Reason.INSTANCE_MISMATCH,
-        f"instance {instance.name} exists, and cannot become what the spec describes: {', '.join(differing)}; make "
-        "the pool anew as the instance is, or delete the instance if its data may go",
+        sentences(
+            f"Lustre instance {instance.name} exists and differs from the spec in immutable fields: "
+            f"{', '.join(differing)}",
+            "Recreate the pool with the values of the instance, or delete the instance if its data is not needed",
+        ),
     )
 
 
@@ -269,9 +277,11 @@ def _stranger(pool: KVCachePool, instance: Instance) -> Condition:
     return false(
         STORAGE_READY,
         Reason.INSTANCE_NOT_OURS,
-        f"instance {instance.name} exists, and its labels do not say that it is this pool's: delete it, or hand it "
-        f"over with gcloud lustre instances update {name} --project={project} --location={zone} "
-        f"--update-labels={labels}",
+        sentences(
+            f"Lustre instance {instance.name} exists, but its labels do not name this pool",
+            "Delete the instance if its data is not needed, or label it for this pool: gcloud lustre instances update "
+            f"{name} --project={project} --location={zone} --update-labels={labels}",
+        ),
     )
 
 
@@ -280,7 +290,7 @@ def _tier(throughput: int) -> str:
 
 
 def _same_network(wanted: str, has: str) -> bool:
-    """A project may be given by its id or its number, which cannot be compared."""
+    """Whether two network names may mean the same network. A project ID and a project number cannot be compared."""
     mine, theirs = wanted.split("/"), has.split("/")
     if len(theirs) < 5 or mine[-1] != theirs[-1]:
         return False

@@ -1,6 +1,6 @@
-"""A tier in use that changes: a claim that grows, and an instance of kvtier's own that follows the spec.
+"""Changes to a Lustre tier in use: a PVC that is resized, and updates of an instance that kvtier created.
 
-StorageReady stays True meanwhile: Pods use the volume as it is, whatever becomes of its growth.
+StorageReady stays True during a change, and after a failed one: Pods keep using the present size.
 """
 
 import re
@@ -10,6 +10,7 @@ from typing import Any
 from kvtier.api.conditions import STORAGE_READY, Condition, true
 from kvtier.api.quantities import gib
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.facts.children import Claim, ResizeError
@@ -20,79 +21,83 @@ from kvtier.plan.lustre.instance import StorageState, digest, growth_body, setti
 from kvtier.plan.lustre.operations import DesiredOperation
 
 _UNMARKED = ("ResourceExhausted",)
-"""Failures after which the external-resizer does not mark the claim (its util.go, IsFinalError)."""
+"""Errors that the external-resizer does not record in the status of the PVC (its util.go, IsFinalError)."""
 
 _BUSY = re.compile(r"in (UPDATING|UPGRADING|REPAIRING) state|already in progress")
-"""The driver's words about an instance that has something else to do first, or is at just this."""
+"""The driver's text if the instance has another operation in progress, or this resize."""
 
 
 def bound(claim: Claim, want: int, events: Sequence[Event], now: str) -> Condition:
-    """StorageReady of a bound claim that is to have `want` bytes."""
-    is_bound = f"claim {claim.name} is bound to {gib(claim.capacity)}"
+    """StorageReady of a bound PVC whose desired size is `want` bytes."""
+    is_bound = f"PVC {claim.name} is bound to {gib(claim.capacity)}"
     if want > claim.capacity:
-        return _growing(is_bound, claim, want, events, now)
+        return _growing(claim, want, events, now)
     if claim.requested > claim.capacity:
         return true(
             STORAGE_READY,
             Reason.GROWTH_ABANDONED,
-            f"{is_bound}; it still asks for {gib(claim.requested)}, because Kubernetes does not let a request go back "
-            "to the present size",
+            sentences(
+                f"{is_bound}, and its request stays {gib(claim.requested)}",
+                "Kubernetes does not accept a return to the present size. No action needed",
+            ),
         )
-    return true(STORAGE_READY, Reason.BOUND, is_bound)
+    return true(STORAGE_READY, Reason.BOUND, sentences(is_bound))
 
 
 def growing(claim: Claim, want: int) -> bool:
-    """Whether a claim that has a volume is still smaller than it is to be."""
+    """Whether a PVC with a volume is smaller than `want` bytes."""
     return 0 < claim.capacity < want
 
 
-def _growing(is_bound: str, claim: Claim, want: int, events: Sequence[Event], now: str) -> Condition:
+def _growing(claim: Claim, want: int, events: Sequence[Event], now: str) -> Condition:
+    pvc, size, have = f"PVC {claim.name}", gib(want), gib(claim.capacity)
     error = _failure(claim, events) if claim.requested == want else None
     if error is not None:
-        why = f"the driver answers {error.code or 'an error'}: {error.words}; {error.advice.text}"
-        said = f"{is_bound} and does not grow to {gib(want)}: {why}. {_way_back(claim, want)}"
-        return true(STORAGE_READY, Reason.RESIZE_FAILED, said)
-    if _ignored(claim, events, now):
-        return true(
-            STORAGE_READY,
-            Reason.RESIZING,
-            f"{is_bound} and waits to grow to {gib(want)}: the Lustre CSI driver has not picked it up; see that the "
-            f"driver can expand volumes in this version of GKE, and that StorageClass {claim.storage_class} has "
-            "allowVolumeExpansion",
+        text = sentences(
+            f"{pvc} has {have} and could not be resized to {size}",
+            f"The driver reports {error.code or 'an error'}: {error.words}",
+            error.advice.text,
+            _way_back(claim, want),
         )
-    return _grows(is_bound, gib(want))
+        return true(STORAGE_READY, Reason.RESIZE_FAILED, text)
+    if _ignored(claim, events, now):
+        text = sentences(
+            f"{pvc} has {have} and waits to be resized to {size}. The Lustre CSI driver is not processing the resize",
+            "Check that the driver can expand volumes in this version of GKE, and that StorageClass "
+            f"{claim.storage_class} has allowVolumeExpansion",
+        )
+        return true(STORAGE_READY, Reason.RESIZING, text)
+    return _resizing(f"{pvc} is being resized from {have} to {size}")
 
 
-def _grows(has: str, size: str) -> Condition:
-    said = f"{has} and grows to {size}, which may take 90 minutes; Pods go on using it meanwhile"
-    return true(STORAGE_READY, Reason.RESIZING, said)
+def _resizing(what: str) -> Condition:
+    text = sentences(f"{what}, which may take 90 minutes", "Pods keep using it")
+    return true(STORAGE_READY, Reason.RESIZING, text)
 
 
 def _way_back(claim: Claim, want: int) -> str:
-    """How to end a growth that fails.
+    """How to end a resize that fails.
 
-    After a failure that leaves no mark, the external-resizer goes on with the size that it has once begun with
-    (its expand_and_recover.go): another request does not reach it before the claim is marked by hand.
+    After an error that it does not record in the PVC, the external-resizer keeps retrying the size that it started with
+    (its expand_and_recover.go). It ignores a new request until somebody sets the status of the PVC by hand.
     """
     have = gib(claim.capacity)
     if claim.allocated in (0, want):
-        return (
-            f"Pods go on with {have}; to give the growth up, set capacity to {have}, or to another size above"
-        )
+        return f"Pods keep using {have}. To cancel the resize, restore {have} or choose a larger valid size"
     return (
-        f"The driver is still asked for {gib(claim.allocated)}; to have it asked for {gib(want)}: kubectl "
+        f"The driver still retries {gib(claim.allocated)}. To request {gib(want)} instead: kubectl "
         f"-n {claim.namespace} patch pvc {claim.name} --subresource=status --type=merge -p "
         '\'{"status":{"allocatedResourceStatuses":{"storage":"ControllerResizeInfeasible"}}}\''
     )
 
 
 def _failure(claim: Claim, events: Sequence[Event]) -> DriverError | None:
-    """Why the claim does not grow, None while it does.
+    """Why the resize of the PVC fails, None while it is in progress. The mark is the error in the status of the PVC.
 
-    Case 1: the claim is not marked, or for an earlier size -> its newest Event counts only for a failure that
-            leaves no mark: any other is about an earlier size too.
-    Case 2: it is marked, and the newest Event after that is progress -> it grows.
-    Case 3: it is marked -> for what the mark says.
+    Case 1: there is no mark, or it is about an earlier size -> only an Event about an error that leaves no mark counts.
+            Any other Event is about an earlier size too.
+    Case 2: there is a mark, and the newest Event is later and shows progress -> the resize is in progress.
+    Case 3: there is a mark -> the error in the mark.
     """
     event = next((one for one in events if one.reason == "VolumeResizeFailed"), None)
     newest = parse(event.message) if event else None
@@ -114,7 +119,7 @@ def _older(event: Event, mark: ResizeError) -> bool:
 
 
 def _ignored(claim: Claim, events: Sequence[Event], now: str) -> bool:
-    """Whether Kubernetes waits for a resizer that does nothing."""
+    """Whether Kubernetes handed the resize to the driver, and the driver has not started it for two minutes."""
     oldest = {event.reason: event for event in events}
     asked = oldest.get("ExternalExpanding")
     if asked is None or claim.resizing or {"Resizing", "VolumeResizeFailed"} & set(oldest):
@@ -128,9 +133,9 @@ _CHANGEABLE = ("ACTIVE", "UPDATING")
 def change(
     pool: KVCachePool, spec: LustreTier, instance: Instance, *, may_grow: bool
 ) -> DesiredOperation | None:
-    """The next change, None if the instance is as the spec wants it, or cannot be changed now.
+    """The next update, None if the instance matches the spec, or cannot be updated now.
 
-    Settings go first: a growth that fails for want of room does not hold them up.
+    Settings come first, so that a resize that fails for lack of capacity in the zone does not block them.
     """
     if instance.state not in _CHANGEABLE:
         return None
@@ -148,24 +153,27 @@ def changing(
     update: OperationStatus | None,
     reported: Condition | None,
 ) -> StorageState:
-    """While a change is under way or has failed. StorageReady stays True: a change holds up no Pod.
+    """StorageReady while an update is in progress or has failed. It stays True: an update stops no Pod.
 
-    A failure that deserves an Event stays as it was `reported` while it is tried again, so that it is one Event.
+    A failure that needs an Event stays as it was `reported` while kvtier retries, so that there is one Event.
     """
-    has = f"instance {instance.name} has {gib(instance.capacity)}"
+    name, have = f"Lustre instance {instance.name}", gib(instance.capacity)
     if update and update.state == "Failed" and update.subject == desired.subject:
         reason, why = explained(update)
-        said = f"{has} and was not changed: {why}. Pods go on using it as it is"
-        return StorageState(true(STORAGE_READY, reason.of_update(), said), "Bound")
+        text = sentences(
+            f"{name} has {have} and could not be updated. Pods keep using it",
+            f"The Lustre API reports {why}",
+        )
+        return StorageState(true(STORAGE_READY, reason.of_update(), text), "Bound")
     if update and update.state == "Running" and update.attempt > 1 and reported and reported.deserves_event:
         return StorageState(reported, "Bound")
     if spec.size > instance.capacity:
-        return StorageState(_grows(has, str(spec.capacity)), "Resizing")
-    said = f"{has}, and its settings are changed; Pods go on using it meanwhile"
-    return StorageState(true(STORAGE_READY, Reason.UPDATING, said), "Bound")
+        return StorageState(_resizing(f"{name} is being resized from {have} to {spec.capacity}"), "Resizing")
+    text = sentences(f"The settings of {name} are being updated", "Pods keep using it")
+    return StorageState(true(STORAGE_READY, Reason.UPDATING, text), "Bound")
 
 
 def _update(instance: Instance, what: str, body: Mapping[str, Any]) -> DesiredOperation:
-    """A namesake that is made later is another instance, and is changed as well."""
+    """The subject has the creation time, so that a later instance of the same name gets its own update."""
     subject = f"{what} of {instance.created}" if instance.created else what
     return DesiredOperation("Update", subject, instance.name, body)

@@ -1,4 +1,4 @@
-"""The shared tier: its steps in their order, and what engines may do with it meanwhile."""
+"""The Lustre tier: its steps in order, and what engines may do with it."""
 
 from dataclasses import dataclass, replace
 
@@ -21,11 +21,11 @@ from kvtier.sizing.lustre_performance import rate, throughput
 
 @dataclass(frozen=True)
 class Access:
-    """What engines may do with the shared tier now.
+    """What engines may do with the Lustre tier now.
 
-    `claim` names the claim that new engines mount, None while they have to wait: `waits` says for what, as parts of a
-    sentence. `mounted` names the one with which engines are updated that mount it already, whatever new ones wait for.
-    `importing`: data of Cloud Storage is imported first. `leave`: engines that mount it are rolled to run without it.
+    `claim` is the name of the PVC that new engines mount, None while they wait; `waits` are the reasons, as clauses.
+    `mounted` is the name of the PVC for updates of engines that already mount it, even while new engines wait.
+    `importing`: an import from Cloud Storage comes first. `leave`: engines that mount the tier roll out without it.
     """
 
     claim: str | None = None
@@ -37,33 +37,33 @@ class Access:
 
 @dataclass(frozen=True)
 class SharedTier:
-    """What all steps plan, and what it means for engines."""
+    """The plan of all steps, and what engines may do with the tier."""
 
     part: Part
     access: Access
 
 
 def plan_shared_tier(context: Context, checks: Checks, nodes_usable: bool) -> SharedTier:
-    """The steps of the shared tier in their order."""
-    # Storage: an instance, and a claim that is bound to its volume; or their deletion, once the spec has no tier.
+    """Plan the steps of the Lustre tier in order."""
+    # Storage: an instance, and a PVC that is bound to its PersistentVolume; or their deletion if the spec has no tier.
     storage = plan_storage(context, checks)
     claim = context.lustre.bound_claim
 
-    # Write probe: a Job tries the claim as engines would. Its Pod may make a node, so engines must be able to run.
+    # Write probe: a Job writes to the PVC as engines would. GKE may create a node for its Pod, so nodes must be usable.
     probe = plan_write_probe(context, checks, claim, nodes_usable)
 
-    # Copies: an import before engines use the tier, then exports. They need the directory that the probe has made.
+    # Copies: an import before engines use the tier, then exports. They need the directory that the probe creates.
     cloud_storage = plan_cloud_storage(context, usable=probe.proven)
 
-    # Maintenance waits for none of these: it may take the tier from engines at any time.
+    # Maintenance waits for none of these steps: it may remove the tier from engines at any time.
     maintenance = plan_maintenance(context)
 
-    # Engines: new ones mount the claim when nothing is left to wait for. Those that mount it keep it meanwhile, unless
-    # they are to bypass maintenance.
-    waits = [] if claim else ["the Lustre claim is not bound"]
+    # Engines: new engines mount the PVC when no reason to wait is left. Engines that mount it keep it, unless they must
+    # bypass maintenance.
+    waits = [] if claim else ["the Lustre PVC is not bound"]
     waits += [f"{TIER_WRITABLE} is False"] if claim and not probe.proven else []
-    waits += ["data is imported from Cloud Storage"] if cloud_storage.importing else []
-    waits += ["maintenance of the instance is bypassed"] if maintenance.bypass else []
+    waits += ["the import from Cloud Storage is in progress"] if cloud_storage.importing else []
+    waits += ["engines bypass the maintenance of the Lustre instance"] if maintenance.bypass else []
     name = claim.name if claim else None
     access = Access(
         claim=None if waits else name,
@@ -76,7 +76,7 @@ def plan_shared_tier(context: Context, checks: Checks, nodes_usable: bool) -> Sh
 
 
 def plan_storage(context: Context, checks: Checks) -> Part:
-    """Claim, volume and instance, by who makes the instance, and the state that they are in."""
+    """Plan PVC, PersistentVolume and instance, by provisioner, with their state in the status."""
     lustre = context.lustre
     if lustre.spec is None:
         part = plan_tier_deletion(context)
@@ -93,7 +93,7 @@ def plan_storage(context: Context, checks: Checks) -> Part:
 
 
 def _performance_tier(lustre: LustreView) -> int | str | None:
-    """MBps per TiB, or Dynamic, from the spec or from the instance itself; None where neither says so."""
+    """MBps per TiB, or Dynamic, from the spec or from the instance; None if neither has it."""
     if lustre.spec is not None and lustre.spec.tier:
         return lustre.spec.tier
     if lustre.instance is None:
@@ -103,9 +103,9 @@ def _performance_tier(lustre: LustreView) -> int | str | None:
 
 
 def _with_throughput(tier: TierStatus, level: int | str | None, last: TierStatus | None) -> TierStatus:
-    """What the capacity brings in this performance tier.
+    """The tier with the throughput of its capacity in this performance tier.
 
-    `last` is the status of before: an instance that is not seen for a while is as fast as it was at the same capacity.
+    If the performance tier is unknown now, the throughput of the `last` status stays, for the same capacity.
     """
     if tier.capacity is None:
         return tier

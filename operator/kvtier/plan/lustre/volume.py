@@ -1,4 +1,4 @@
-"""The volume that names an instance, and the claim that is reserved for it."""
+"""The PersistentVolume of an instance, and the PVC that is bound to it."""
 
 from dataclasses import replace
 
@@ -6,6 +6,7 @@ from kvtier.api.conditions import STORAGE_READY, Condition, false, true
 from kvtier.api.names import ANNOTATION_PROVISIONER, LUSTRE_DRIVER
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
+from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, TierStatus
 from kvtier.checks import STORAGE, Checks, blockers
 from kvtier.context import Context, LustreView
@@ -19,10 +20,10 @@ from kvtier.plan.model import Manifest, Part
 
 
 def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:
-    """Volume and claim of an instance that is known.
+    """PersistentVolume and PVC of an instance that exists or that kvtier creates through the Lustre API.
 
-    Nothing is made while a prerequisite does not hold or the instance cannot be used. What was made stays,
-    whatever becomes of what is known: a tier that is mounted is not unmounted.
+    kvtier creates neither while a prerequisite is not met or the instance cannot be used. It keeps both even if the
+    instance fails or becomes unknown, so that a mounted tier is not unmounted.
     """
     lustre, refused = context.lustre, blockers(checks, STORAGE, context.pool.spec.strict)
     if spec.provisioner == "API":
@@ -35,7 +36,7 @@ def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:
     part = replace(view.part, applies=made)
     before = lustre.reported
     if lustre.pending and before and before.status == "True" and lustre.status and not differing:
-        # A process that has just begun: what was true before is so until the Lustre API has answered.
+        # After a start of the operator, the last status stays until the Lustre API has returned the instance.
         return replace(part, conditions=(before,), tiers=(lustre.status,))
     state = differing or _state(view, lustre, refused)
     return replace(part, conditions=(state.condition,), tiers=(_tier(view, spec, lustre, state.phase),))
@@ -44,7 +45,7 @@ def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:
 def _manifests(
     pool: KVCachePool, spec: LustreTier, source: Source, lustre: LustreView
 ) -> tuple[Manifest, ...]:
-    """Volume and claim as they should be. The volume's size follows the instance, the claim's cannot."""
+    """PersistentVolume and PVC to apply. The PersistentVolume has the size of the instance; the PVC keeps its own."""
     claim = lustre.claim
     volume = child(
         "persistentvolume",
@@ -60,7 +61,7 @@ def _manifests(
     )
     if claim:
         volume = _reserved(volume, claim, lustre.volume)
-    # No ownerReference: the claim is the data, and only deletionPolicy may decide about it.
+    # No ownerReference: the PVC keeps the data, and only deletionPolicy may decide about it.
     wanted_claim = child(
         "persistentvolumeclaim",
         pool,
@@ -73,11 +74,12 @@ def _manifests(
 
 
 def _reserved(wanted: Manifest, claim: Claim, live: PersistentVolume | None) -> Manifest:
-    """`wanted`, with what its binding needs; nothing while Kubernetes has it in hand.
+    """`wanted`, with a claimRef if the PVC lost its PersistentVolume or was recreated, so that both are bound again.
 
-    Case 1: the claim is Lost -> the volume is given back to just this claim.
-    Case 2: the volume is Released -> the claim that is gone is taken out of it, for its namesake that is there.
-    A volume that exists is written only as it was seen: taking the claim out of one that is bound loses the claim.
+    Case 1: the PVC is Lost -> the claimRef gets the UID of this PVC.
+    Case 2: the PersistentVolume is Released -> the UID of the deleted PVC is removed, so that the new PVC can be bound.
+    Both are written with the resourceVersion that was read. If the UID were removed from a PersistentVolume that was
+    bound meanwhile, its PVC would become Lost.
     """
     volume = live.volume if live else None
     if claim.phase == "Lost":
@@ -98,28 +100,29 @@ def _reserved(wanted: Manifest, claim: Claim, live: PersistentVolume | None) -> 
 
 
 def _mismatch(lustre: LustreView, source: Source | None) -> StorageState | None:
-    """Why live objects cannot become what is wanted, or None: what they are about cannot change."""
+    """StorageReady if the live PVC or PersistentVolume differs in an immutable field, else None."""
     claim, live, name = lustre.claim, lustre.volume, lustre.volume_name
     if claim and claim.volume != name:
-        said = (
-            f"claim {claim.name} was not made for PersistentVolume {name}, but for "
-            f"{claim.volume or claim.storage_class or 'another one'}: delete the claim if its data may go, or make the "
-            "pool under another name"
+        used = f"PersistentVolume {claim.volume}" if claim.volume else f"StorageClass '{claim.storage_class}'"
+        text = sentences(
+            f"PVC {claim.name} exists and uses {used}, not PersistentVolume {name}",
+            "Recreate the pool with another name, or delete the PVC if its data is not needed: "
+            f"kubectl -n {claim.namespace} delete pvc {claim.name}",
         )
-        return StorageState(false(STORAGE_READY, Reason.CLAIM_MISMATCH, said), "Failed")
+        return StorageState(false(STORAGE_READY, Reason.CLAIM_MISMATCH, text), "Failed")
     differing = _differing(source, live.volume) if source and live and live.volume else []
     if not differing:
         return None
-    said = (
-        f"PersistentVolume {name} differs from the instance in {', '.join(differing)}, which Kubernetes does not let "
-        f"change: delete claim {lustre.claim_name} and the volume, and kvtier makes them again; the data stays in the "
-        "instance"
+    text = sentences(
+        f"PersistentVolume {name} differs from the Lustre instance in {', '.join(differing)}, which is immutable",
+        f"Delete PVC {lustre.claim_name} and the PersistentVolume. kvtier recreates both, and the instance keeps its "
+        "data",
     )
-    return StorageState(false(STORAGE_READY, Reason.VOLUME_MISMATCH, said), "Failed")
+    return StorageState(false(STORAGE_READY, Reason.VOLUME_MISMATCH, text), "Failed")
 
 
 def _differing(source: Source, live: Volume) -> list[str]:
-    """The fields of the live volume that are about something else."""
+    """The fields of the live PersistentVolume that differ from the instance."""
     parts = {
         "volumeHandle": (source.handle, live.handle),
         "driver": (LUSTRE_DRIVER, live.driver),
@@ -131,7 +134,7 @@ def _differing(source: Source, live: Volume) -> list[str]:
 
 
 def _state(view: InstanceView, lustre: LustreView, refused: list[Condition]) -> StorageState:
-    """The first of: how the bound claim is, what is wrong with the instance, what it waits for."""
+    """The state of a bound PVC first, then a problem of the instance, then why the PVC is not bound."""
     claim = lustre.claim
     if claim and claim.bound:
         return _bound(view, claim, lustre.unseen)
@@ -143,40 +146,48 @@ def _state(view: InstanceView, lustre: LustreView, refused: list[Condition]) -> 
 
 
 def _bound(view: InstanceView, claim: Claim, unseen: str | None) -> StorageState:
-    """An instance that is not seen is taken to be well: its Pods show best whether it is."""
+    """An instance that could not be read counts as usable: failing Pods would show that it is not."""
     if view.source is None and unseen:
-        said = f"claim {claim.name} is bound to {gib(claim.capacity)}; how the instance is cannot be seen"
-        return StorageState(true(STORAGE_READY, Reason.BOUND, f"{said}: {unseen}"), "Bound")
+        text = sentences(
+            f"PVC {claim.name} is bound to {gib(claim.capacity)}",
+            "The state of its Lustre instance is unknown",
+            unseen,
+        )
+        return StorageState(true(STORAGE_READY, Reason.BOUND, text), "Bound")
     if view.problem:
         known = view.problem.condition.status != "Unknown"
         return view.problem if known else StorageState(view.problem.condition, "Bound")
     if view.change:
         return view.change
     size = view.source.capacity if view.source else claim.capacity
-    said = f"claim {claim.name} is bound to {gib(size)}"
-    return StorageState(true(STORAGE_READY, Reason.BOUND, said), "Bound")
+    text = f"PVC {claim.name} is bound to {gib(size)}."
+    return StorageState(true(STORAGE_READY, Reason.BOUND, text), "Bound")
 
 
 def _unbound(claim: Claim | None, holders: tuple[str, ...]) -> StorageState:
     if claim is None:
-        said = "volume and claim are being made"
-        return StorageState(false(STORAGE_READY, Reason.CREATING, said), "Provisioning")
+        text = "The PVC and the PersistentVolume are being created."
+        return StorageState(false(STORAGE_READY, Reason.CREATING, text), "Provisioning")
     if claim.deleting:
-        using = f": {', '.join(holders)}" if holders else ""
-        said = f"claim {claim.name} was deleted and goes when no Pod uses it any more{using}"
-        return StorageState(false(STORAGE_READY, Reason.CLAIM_DELETED, said), "Failed")
+        users = f"These Pods use it: {', '.join(holders)}" if holders else ""
+        text = sentences(f"PVC {claim.name} was deleted. Kubernetes keeps it until no Pod uses it", users)
+        return StorageState(false(STORAGE_READY, Reason.CLAIM_DELETED, text), "Failed")
     if claim.phase == "Lost":
-        said = f"the volume of claim {claim.name} is gone, and is made again"
-        return StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, said), "Failed")
-    said = f"claim {claim.name} waits to be bound to its volume"
-    return StorageState(false(STORAGE_READY, Reason.CREATING, said), "Provisioning")
+        text = f"The PersistentVolume of PVC {claim.name} was deleted. kvtier recreates it."
+        return StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, text), "Failed")
+    text = f"PVC {claim.name} waits to be bound to its PersistentVolume."
+    return StorageState(false(STORAGE_READY, Reason.CREATING, text), "Provisioning")
 
 
 def _tier(view: InstanceView, spec: LustreTier, lustre: LustreView, phase: str) -> TierStatus:
-    """The size of an instance that kvtier made counts once it is bound: one that was found again may be larger."""
+    """The Lustre tier for the status.
+
+    The size of an instance that kvtier created is reported once its PVC is bound: an instance that already existed may
+    be larger than the spec.
+    """
     size = view.source.capacity if view.source else _provisioned(lustre)
     counts = spec.provisioner == "Existing" or (lustre.claim is not None and lustre.claim.phase == "Bound")
-    # The status must remember an instance that exists, or that was asked for.
+    # The status must keep the name of an instance that exists, or whose creation was requested.
     there = lustre.instance or lustre.volume or lustre.operations.recorded.get("Create")
     return TierStatus(
         name="lustre",
@@ -187,6 +198,6 @@ def _tier(view: InstanceView, spec: LustreTier, lustre: LustreView, phase: str) 
 
 
 def _provisioned(lustre: LustreView) -> int:
-    """Bytes of an instance that is not seen, as its volume says."""
+    """Bytes of an instance that could not be read: from its PersistentVolume, or from the PVC."""
     volume = lustre.volume.volume if lustre.volume else None
     return volume.capacity if volume and volume.capacity else lustre.claim.capacity if lustre.claim else 0

@@ -200,14 +200,14 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
             "27000Gi",
             claim(POOL),
             "True Resizing",
-            "is bound to 18000Gi and grows to 27000Gi, which may take 90 minutes; Pods go on",
+            "is being resized from 18000Gi to 27000Gi, which may take 90 minutes. Pods keep using it.",
             "Resizing, 18000Gi of 27000Gi",
         ),
         "a resize that is cancelled stays requested, because Kubernetes refuses to cancel it": (
             "18000Gi",
             GROWN,
             "True GrowthAbandoned",
-            "is bound to 18000Gi; it still asks for 27000Gi",
+            "is bound to 18000Gi, and its request stays 27000Gi.",
             "Bound, 18000Gi of 27000Gi",
         ),
     },
@@ -244,7 +244,8 @@ def test_a_bound_pvc_that_is(want: str, found: Any, reason: str, tier: str) -> N
     part = planned(look(of_size(want), found))
     (condition,), state = part.conditions, _tier(part)
     assert (condition.status, condition.reason, state.phase) == ("True", reason, reason)
-    assert f"claim {NAME} is bound to {state.capacity}" in condition.message
+    has = "being resized from" if reason == "Resizing" else "bound to"
+    assert f"PVC {NAME} is {has} {state.capacity}" in condition.message
     assert f"{state.capacity} of {request(part)}" == tier
 
 
@@ -361,7 +362,8 @@ def test_engines_of_an_opportunistic_pool_start_while_its_pvc_waits() -> None:
 def test_no_storage_is_created_with(strict: bool, statuses: dict[str, str]) -> None:
     part = planned(context(pool(strict=strict)), **statuses)
     assert (part.applies, _tier(part).phase) == ((), "Waiting")
-    text = "nothing is created while " + ", ".join(f"{type_} is {is_}" for type_, is_ in statuses.items())
+    clauses = ", ".join(f"{type_} is {is_}" for type_, is_ in statuses.items())
+    text = f"kvtier creates no storage while {clauses}."
     assert_verdict(part.conditions[0], "StorageReady", "False", "PrerequisitesNotMet", text)
 
 

@@ -1,4 +1,4 @@
-"""An existing instance: described by the Lustre API, by hand, or by neither."""
+"""An existing instance: read from the Lustre API, described by hand, or neither."""
 
 from dataclasses import replace
 from typing import Any
@@ -27,7 +27,7 @@ def _problem(view: InstanceView) -> Condition:
     return view.problem.condition
 
 
-def test_the_lustre_api_says_where_it_is_and_how_big() -> None:
+def test_address_and_size_come_from_the_lustre_api() -> None:
     found = _view(named(), instance(27_000)).source
     assert found is not None
     assert (found.instance, found.address, found.filesystem) == (NAME, "10.0.0.4", "given")
@@ -41,12 +41,12 @@ def test_the_lustre_api_says_where_it_is_and_how_big() -> None:
 @table(
     "api, gib",
     {
-        "needs no API": (None, 18_000),
-        "needs none that answers": (UNSEEN, 18_000),
-        "grows with the instance where the API says so": (instance(27_000), 27_000),
+        "are used without the API": (None, 18_000),
+        "are used if the API does not respond": (UNSEEN, 18_000),
+        "give way to the size that the API reports": (instance(27_000), 27_000),
     },
 )
-def test_what_is_given_by_hand(api: LustreFacts | None, gib: int) -> None:
+def test_values_in_the_spec(api: LustreFacts | None, gib: int) -> None:
     view = _view(by_hand(), api)
     assert (view.problem, view.part.again) == (None, DEFAULT.settled)
     assert view.source is not None
@@ -54,8 +54,8 @@ def test_what_is_given_by_hand(api: LustreFacts | None, gib: int) -> None:
     assert view.source.capacity == gib * GIB
 
 
-@table("api", {"the API was not asked": None, "the API does not answer": UNSEEN})
-def test_neither_is_reported_with_both_ways_out(api: LustreFacts | None) -> None:
+@table("api", {"the API was not read": None, "the API does not respond": UNSEEN})
+def test_an_unknown_instance_is_reported_with_both_remedies(api: LustreFacts | None) -> None:
     view = _view(named(), api)
     found = _problem(view)
     assert (view.source, found.status, found.reason) == (None, "False", "InstanceUnknown")
@@ -63,7 +63,10 @@ def test_neither_is_reported_with_both_ways_out(api: LustreFacts | None) -> None
         assert words in found.message
 
 
-CONTRADICTED, NOT_FOUND = "InstanceContradicted", ("InstanceNotFound", "correct lustre.instance")
+CONTRADICTED, NOT_FOUND = (
+    "InstanceContradicted",
+    ("InstanceNotFound", "the correct spec.tiers.lustre.instance"),
+)
 
 
 @table(
@@ -77,24 +80,24 @@ CONTRADICTED, NOT_FOUND = "InstanceContradicted", ("InstanceNotFound", "correct 
         ),
         "another file system": (by_hand(), instance(filesystem="other"), CONTRADICTED, "other, not given"),
         "less capacity": (by_hand(), instance(9_000), CONTRADICTED, "9000Gi, not 18000Gi"),
-        "what the API does not know": (named(), LustreFacts(), *NOT_FOUND),
-        "what it does not know, though it was given by hand": (by_hand(), LustreFacts(), *NOT_FOUND),
+        "an instance that does not exist": (named(), LustreFacts(), *NOT_FOUND),
+        "an instance that does not exist, with values in the spec": (by_hand(), LustreFacts(), *NOT_FOUND),
         "an instance without an address": (named(), instance(address=""), "Provisioning", "no address yet"),
     },
 )
-def test_nothing_is_built_on(changes: dict[str, Any], api: LustreFacts, reason: str, words: str) -> None:
+def test_no_source_for(changes: dict[str, Any], api: LustreFacts, reason: str, words: str) -> None:
     view = _view(changes, api)
     found = _problem(view)
     assert (view.source, found.status, found.reason) == (None, "False", reason)
     assert words in found.message
 
 
-def test_an_instance_that_cannot_be_used_is_reported_and_still_known() -> None:
+def test_an_unusable_instance_is_reported_and_keeps_its_source() -> None:
     view = _view(named(), instance(state="STOPPED"))
     assert view.source is not None
     assert _problem(view).reason == "InstanceStopped"
 
 
-def test_the_api_is_asked_again_sooner_while_something_moves() -> None:
+def test_the_api_is_read_more_often_while_the_state_changes() -> None:
     waits = [_view(named(), instance(state=state)).part.again for state in ("ACTIVE", "UPGRADING")]
     assert waits == [DEFAULT.settled, DEFAULT.moving]

@@ -1,4 +1,4 @@
-"""An instance: the requests that make and change it, read by Google's client, whose it is, what its state means."""
+"""An instance: the requests that create and update it (read by Google's client), its pool, and its states."""
 
 import json
 from typing import Any
@@ -40,11 +40,11 @@ def _spec(of: KVCachePool) -> LustreTier:
 
 
 def _read(body: dict[str, Any]) -> Any:
-    """Raises for a field or a value that the API does not know."""
+    """The body as Google's client reads it. Raises for a field or a value that the API does not know."""
     return lustre_v1.Instance.from_json(json.dumps(body), ignore_unknown_fields=False)
 
 
-def test_an_instance_as_small_as_can_be() -> None:
+def test_an_instance_without_optional_fields() -> None:
     body = create_body(PLAIN, _spec(PLAIN))
     found = _read(body)
     assert (found.capacity_gib, found.per_unit_storage_throughput) == (18000, 1000)
@@ -59,7 +59,7 @@ def test_an_instance_as_small_as_can_be() -> None:
     assert not left_out & set(body)
 
 
-def test_an_instance_with_everything() -> None:
+def test_an_instance_with_all_optional_fields() -> None:
     settings = {"accessRules": ACCESS, "maintenanceWindow": WINDOW}
     of = pool(**api(kmsKey=KEY, placementPolicy=POLICY, filesystem="mine", **settings))
     found = _read(create_body(of, _spec(of)))
@@ -81,7 +81,7 @@ def test_an_instance_of_the_dynamic_tier_has_no_throughput() -> None:
     assert (found.capacity_gib, found.per_unit_storage_throughput) == (472000, 0)
 
 
-def test_a_growth_is_the_capacity_alone() -> None:
+def test_a_resize_has_only_the_capacity() -> None:
     assert growth_body(27000 * GIB) == {"capacityGib": "27000"}
     assert _read(growth_body(27000 * GIB)).capacity_gib == 27000
 
@@ -90,43 +90,43 @@ def test_a_growth_is_the_capacity_alone() -> None:
     "before, after, fields",
     {
         "nothing": (SETTLED, SETTLED, set()),
-        "nothing, where nothing was ever set": (PLAIN, PLAIN, set()),
+        "nothing, if nothing was ever set": (PLAIN, PLAIN, set()),
         "nothing but the capacity": (PLAIN, pool(**api(capacity="27000Gi")), set()),
-        "who may act as root": (PLAIN, pool(**api(accessRules=ACCESS)), {"accessRulesOptions"}),
-        "that nobody may": (
+        "the access rules": (PLAIN, pool(**api(accessRules=ACCESS)), {"accessRulesOptions"}),
+        "the access rules without squashing": (
             PLAIN,
             pool(**api(accessRules={"defaultSquash": "NoSquash"})),
             {"accessRulesOptions"},
         ),
-        "when it is maintained": (SETTLED, MOVED, {"maintenancePolicy"}),
-        "what is not set any more": (SETTLED, PLAIN, {"accessRulesOptions", "maintenancePolicy"}),
+        "the maintenance window": (SETTLED, MOVED, {"maintenancePolicy"}),
+        "settings that were removed": (SETTLED, PLAIN, {"accessRulesOptions", "maintenancePolicy"}),
     },
 )
-def test_what_the_spec_says_otherwise_is_changed(
+def test_settings_that_differ_from_the_spec_are_updated(
     before: KVCachePool, after: KVCachePool, fields: set[str]
 ) -> None:
     body = settings_body(after, _spec(after), made(before))
     assert set(body) == (fields | {"labels"} if fields else set())
     _read(body)
     changed = made(before, labels=body.get("labels", made(before).labels))
-    assert settings_body(after, _spec(after), changed) == {}, "once is enough"
+    assert settings_body(after, _spec(after), changed) == {}, "there is no second update"
 
 
-def test_labels_of_others_stay() -> None:
+def test_labels_of_others_are_kept() -> None:
     labels = {**made(PLAIN).labels, "storage_gke_io_managed-by": "lustre_csi_storage_gke_io"}
     body = settings_body(SETTLED, _spec(SETTLED), made(PLAIN, labels=labels))
     assert body["labels"]["storage_gke_io_managed-by"] == "lustre_csi_storage_gke_io"
     assert body["labels"]["kvtier-pool"] == "chat"
 
 
-def test_settings_that_are_no_longer_set_are_put_back() -> None:
+def test_removed_settings_return_to_their_defaults() -> None:
     body = settings_body(PLAIN, _spec(PLAIN), made(SETTLED))
     assert body["accessRulesOptions"] == {"defaultSquashMode": "NO_SQUASH"}
     assert body["maintenancePolicy"] == {}
 
 
 @pytest.mark.parametrize("text", ["chat", "a" * 63, "a_b-c", "kv.cache", "Chat", "a" * 64, ""])
-def test_labels_are_what_google_takes(text: str) -> None:
+def test_labels_are_valid_for_google(text: str) -> None:
     value = label_value(text)
     assert len(value) <= 63
     assert not set(value) - set("abcdefghijklmnopqrstuvwxyz0123456789_-")
@@ -145,20 +145,20 @@ ELSEWHERE = CLUSTER | {"location": "us-east1"}
         "a namesake in a cluster elsewhere": ({"cluster": ELSEWHERE}, False),
     },
 )
-def test_whose_an_instance_is(changes: dict[str, Any], mine: bool) -> None:
+def test_the_pool_of_an_instance(changes: dict[str, Any], mine: bool) -> None:
     assert ours(pool(**{**api(), **changes}), made(PLAIN)) is mine
 
 
-def test_an_instance_without_labels_is_nobody_s() -> None:
+def test_an_instance_without_labels_belongs_to_no_pool() -> None:
     assert not ours(PLAIN, made(PLAIN, labels={}))
 
 
 @table(
     "of, changes",
     {
-        "as it was made": (PLAIN, {}),
+        "as it was created": (PLAIN, {}),
         "in the Dynamic tier": (DYNAMIC, {}),
-        "grown by others": (PLAIN, {"gib": 27_000}),
+        "resized by others": (PLAIN, {"gib": 27_000}),
         "with a version of the key": (KEYED, {"kms_key": f"{KEY}/cryptoKeyVersions/3"}),
         "with the project given by its number": (PLAIN, {"network": "projects/42/global/networks/default"}),
         "with the network in a longer form": (
@@ -167,7 +167,7 @@ def test_an_instance_without_labels_is_nobody_s() -> None:
         ),
     },
 )
-def test_taken_over(of: KVCachePool, changes: dict[str, Any]) -> None:
+def test_an_instance_is_used_if_it_is(of: KVCachePool, changes: dict[str, Any]) -> None:
     assert mismatch(of, _spec(of), made(of, **changes)) is None
 
 
@@ -187,20 +187,20 @@ def test_taken_over(of: KVCachePool, changes: dict[str, Any]) -> None:
         ),
         "no network": (PLAIN, {"network": ""}, "network is "),
         "another performance tier": (PLAIN, {"throughput": 500}, "throughputPerTiB is 500, not 1000"),
-        "the Dynamic tier instead": (PLAIN, {"throughput": 0}, "is the Dynamic tier, not 1000"),
+        "the Dynamic tier, not a fixed one": (PLAIN, {"throughput": 0}, "is the Dynamic tier, not 1000"),
         "no Dynamic tier": (DYNAMIC, {"throughput": 250}, "is 250, not the Dynamic tier"),
         "no key": (KEYED, {"kms_key": ""}, f"kmsKey is none, not {KEY}"),
         "a key": (PLAIN, {"kms_key": KEY}, f"kmsKey is {KEY}, not none"),
     },
 )
-def test_another_one_is_left_alone(of: KVCachePool, changes: dict[str, Any], words: str) -> None:
+def test_an_instance_that_differs_is_not_used(of: KVCachePool, changes: dict[str, Any], words: str) -> None:
     found = mismatch(of, _spec(of), made(of, **changes))
     assert found is not None
     assert (found.status, found.reason) == ("False", "InstanceMismatch")
     assert words in found.message
 
 
-def test_another_s_is_left_alone_with_the_command_that_hands_it_over() -> None:
+def test_an_instance_of_another_pool_is_not_used_and_the_command_to_label_it_is_reported() -> None:
     found = mismatch(PLAIN, _spec(PLAIN), made(PLAIN, labels={"kvtier-pool": "chat"}, filesystem="other"))
     assert found is not None
     assert (found.status, found.reason) == ("False", "InstanceNotOurs")
@@ -209,26 +209,42 @@ def test_another_s_is_left_alone_with_the_command_that_hands_it_over() -> None:
 
 
 @pytest.mark.parametrize("state", ["ACTIVE", "UPDATING"])
-def test_an_instance_that_can_be_used_is_no_problem(state: str) -> None:
+def test_a_usable_instance_has_no_problem(state: str) -> None:
     assert (verdict(made(PLAIN, state=state)), problem(made(PLAIN, state=state))) == (None, None)
 
 
 @table(
     "state, reported, words",
     {
-        "one that is made": ("CREATING", ("False", "Provisioning", "Provisioning"), "an hour"),
-        "one under maintenance": ("UPGRADING", ("False", "InstanceUpgrading", "Failed"), "by themselves"),
-        "one that is repaired": ("REPAIRING", ("False", "InstanceRepairing", "Failed"), "Google's support"),
-        "one that is stopped": ("STOPPED", ("False", "InstanceStopped", "Failed"), "Cloud Console"),
-        "one whose key is gone": ("SUSPENDED", ("False", "InstanceSuspended", "Failed"), "enable the key"),
-        "one that goes": ("DELETING", ("False", "InstanceDeleting", "Failed"), "delete the pool's claim"),
-        "one in a state that is too new": ("9", ("Unknown", "InstanceStateUnknown", "Failed"), "state 9"),
+        "being created": ("CREATING", ("False", "Provisioning", "Provisioning"), "an hour"),
+        "under maintenance": (
+            "UPGRADING",
+            ("False", "InstanceUpgrading", "Failed"),
+            "continue automatically",
+        ),
+        "being repaired": ("REPAIRING", ("False", "InstanceRepairing", "Failed"), "contact Google support"),
+        "stopped": ("STOPPED", ("False", "InstanceStopped", "Failed"), "Cloud Console"),
+        "without a usable key": (
+            "SUSPENDED",
+            ("False", "InstanceSuspended", "Failed"),
+            "Enable the key version",
+        ),
+        "being deleted": (
+            "DELETING",
+            ("False", "InstanceDeleting", "Failed"),
+            "delete the PVC and the PersistentVolume",
+        ),
+        "in a state that is newer than kvtier": (
+            "9",
+            ("Unknown", "InstanceStateUnknown", "Failed"),
+            "state 9",
+        ),
     },
 )
-def test_what_a_state_means(state: str, reported: tuple[str, str, str], words: str) -> None:
+def test_a_state_is_reported_with_its_meaning(state: str, reported: tuple[str, str, str], words: str) -> None:
     found = problem(made(PLAIN, state=state, reason="key version destroyed"))
     assert found is not None
     assert found.condition.type == "StorageReady"
     assert (found.condition.status, found.condition.reason, found.phase) == reported
     assert words in found.condition.message
-    assert "(key version destroyed)" in found.condition.message, "the reason that Google gives"
+    assert "Google reports: key version destroyed. " in found.condition.message

@@ -1,4 +1,4 @@
-"""The growth of a bound claim: whatever becomes of it, StorageReady stays True."""
+"""The resize of a bound PVC: StorageReady stays True in every case."""
 
 from typing import Any
 
@@ -12,12 +12,12 @@ LARGER, LARGEST = of_size("27000Gi"), of_size("36000Gi")
 
 
 def _growing(**status: Any) -> Any:
-    """A claim of 18000Gi that asks for 27000Gi."""
+    """A PVC of 18000Gi that requests 27000Gi."""
     return claim(POOL, spec=requesting("27000Gi"), status=status)
 
 
 def _allocated(size: str) -> dict[str, Any]:
-    """The driver was asked for another size before."""
+    """The size that the driver was asked for earlier."""
     return {"allocatedResources": {"storage": size}}
 
 
@@ -30,7 +30,7 @@ def _failed(code: str, words: str = "x", **changes: Any) -> Event:
 
 
 def _marked(code: str, words: str = "x", minutes: float = 0, **status: Any) -> Any:
-    """A claim of which the external-resizer says why it does not grow."""
+    """A PVC with an error of the external-resizer in its status."""
     error = {"message": _error(code, words), "lastTransitionTime": ago(minutes)}
     conditions = [
         {"type": "Resizing", "status": "True", "lastTransitionTime": ago(0)},
@@ -54,92 +54,94 @@ SILENT = {"conditions": [{"type": "ControllerResizeError", "status": "True"}]}
 @table(
     "found, events",
     {
-        "has begun": (RESIZING, [WAITS]),
-        "has begun, as the claim's status says": (BEGUN, [WAITS]),
-        "has begun, as an Event says": (_growing(), [event("Resizing"), WAITS]),
-        "takes longer than the driver waits": (
+        "has started": (RESIZING, [WAITS]),
+        "has started according to the status of the PVC": (BEGUN, [WAITS]),
+        "has started according to an Event": (_growing(), [event("Resizing"), WAITS]),
+        "takes longer than the timeout of the driver": (
             RESIZING,
             [_failed("DeadlineExceeded", "already in progress")],
         ),
-        "goes on after a failure": (
+        "continues after a failure": (
             _marked("Internal", minutes=5),
             [_failed("DeadlineExceeded", last=ago(1))],
         ),
         "keeps the instance busy": (_marked("FailedPrecondition", "Instance a is in UPDATING state"), []),
-        "was refused for an earlier size, of which the claim is free again": (
+        "was refused for an earlier size that the PVC no longer requests": (
             RESIZING,
             [_failed("InvalidArgument")],
         ),
-        "was refused for an earlier size that the claim is not free of yet": (
+        "was refused for an earlier size that the driver still retries": (
             _marked("Internal", **_allocated("36000Gi")),
             [_failed("Internal")],
         ),
-        "was not picked up at once": (_growing(), [event("ExternalExpanding", first=ago(1))]),
+        "is not processed immediately": (_growing(), [event("ExternalExpanding", first=ago(1))]),
     },
 )
-def test_is_under_way_if_it(found: Any, events: list[Event]) -> None:
+def test_a_resize_is_in_progress_if_it(found: Any, events: list[Event]) -> None:
     (condition,) = planned(look(LARGER, found, *events)).conditions
-    words = "is bound to 18000Gi and grows to 27000Gi, which may take 90 minutes; Pods go on"
+    words = "is being resized from 18000Gi to 27000Gi, which may take 90 minutes. Pods keep using it."
     assert_verdict(condition, "StorageReady", "True", "Resizing", words)
 
 
-def test_a_growth_that_nobody_picks_up_is_reported() -> None:
+def test_a_resize_that_the_driver_does_not_process_is_reported() -> None:
     (condition,) = planned(look(LARGER, _growing(), WAITS)).conditions
-    words = "the Lustre CSI driver has not picked it up"
+    words = "The Lustre CSI driver is not processing the resize"
     assert_verdict(condition, "StorageReady", "True", "Resizing", words)
 
 
 @table(
     "found, events, words",
     {
-        "that the driver refuses": (
+        "refused by the driver": (
             INVALID,
             [],
-            "does not grow to 27000Gi: the driver answers InvalidArgument: capacity is invalid; Correct the field",
+            "could not be resized to 27000Gi. The driver reports InvalidArgument: capacity is invalid. Correct the field",
         ),
-        "with the way back": (
+        "with the way to cancel it": (
             INVALID,
             [],
-            "Pods go on with 18000Gi; to give the growth up, set capacity to 18000Gi, or to another size above",
+            "Pods keep using 18000Gi. To cancel the resize, restore 18000Gi or choose a larger valid size.",
         ),
-        "that the quota does not allow, which leaves no mark on the claim": (
+        "above the quota, which leaves no error in the status of the PVC": (
             RESIZING,
             [QUOTA],
             "Request more Managed Lustre quota",
         ),
-        "of another size that does not reach the driver, because it is still asked for the first": (
+        "to a new size while the external-resizer still retries the first size": (
             _growing(**_allocated("36000Gi")),
             [QUOTA],
-            "The driver is still asked for 36000Gi; to have it asked for 27000Gi: kubectl -n team-a patch pvc",
+            "The driver still retries 36000Gi. To request 27000Gi instead: kubectl -n team-a patch pvc",
         ),
-        "of an instance that has to be something else first": (
+        "because the instance is stopped": (
             _marked("FailedPrecondition", "Instance pvc-1 is in STOPPED state"),
             [],
             "is in STOPPED state",
         ),
-        "after progress": (
+        "after earlier progress": (
             _marked("Internal", minutes=1),
             [_failed("DeadlineExceeded", last=ago(5))],
-            "the driver answers Internal: x",
+            "The driver reports Internal: x.",
         ),
-        "with a mark that says nothing": (_growing(**SILENT), [], "the driver answers an error"),
+        "with an error without text": (_growing(**SILENT), [], "The driver reports an error"),
     },
 )
-def test_a_failed_growth_is_reported(found: Any, events: list[Event], words: str) -> None:
+def test_a_failed_resize_is_reported(found: Any, events: list[Event], words: str) -> None:
     (condition,) = planned(look(LARGER, found, *events)).conditions
     assert_verdict(condition, "StorageReady", "True", "ResizeFailed", words)
 
 
-def test_a_growth_that_was_given_up_has_not_failed() -> None:
+def test_a_cancelled_resize_is_not_a_failure() -> None:
     (condition,) = planned(look(POOL, INVALID)).conditions
-    assert_verdict(condition, "StorageReady", "True", "GrowthAbandoned", "it still asks for 27000Gi")
+    assert_verdict(condition, "StorageReady", "True", "GrowthAbandoned", "its request stays 27000Gi")
 
 
-def test_another_size_replaces_the_one_that_failed() -> None:
+def test_a_new_size_replaces_the_one_that_failed() -> None:
     part = planned(look(LARGEST, INVALID))
     assert request(part) == "36000Gi"
-    assert_verdict(part.conditions[0], "StorageReady", "True", "Resizing", "grows to 36000Gi")
+    assert_verdict(
+        part.conditions[0], "StorageReady", "True", "Resizing", "is being resized from 18000Gi to 36000Gi"
+    )
 
 
-def test_a_growth_is_looked_at_again() -> None:
+def test_a_resize_is_reconciled_again_after_a_minute() -> None:
     assert planned(look(LARGER, RESIZING)).again == 60

@@ -1,4 +1,4 @@
-"""What the status says of the shared tier, and what engines may do with it while it is copied to and maintained."""
+"""The Lustre tier in the status, and its use by engines during copies and maintenance."""
 
 from dataclasses import replace
 from typing import Any
@@ -50,13 +50,13 @@ def test_a_required_pool_starts_its_engines_after_the_import() -> None:
     simulation.at()
     assert DEPLOYMENT not in simulation.kinds()
     assert simulation.verdict("ModelsReady") == ("False", "Waiting")
-    assert "data is imported from Cloud Storage" in simulation.condition("ModelsReady").message
+    assert "the import from Cloud Storage is in progress" in simulation.condition("ModelsReady").message
     _import(simulation)
     assert simulation.mounted()
     assert simulation.verdict("Ready") == ("True", "AllReady")
 
 
-def test_an_opportunistic_pool_serves_without_the_tier_until_the_import_is_done() -> None:
+def test_an_opportunistic_pool_serves_without_the_tier_until_the_import_ends() -> None:
     simulation = in_use(_cached("Opportunistic"))
     assert not simulation.mounted()
     assert simulation.verdict("Ready") == ("True", "WithoutSharedTier")
@@ -65,15 +65,15 @@ def test_an_opportunistic_pool_serves_without_the_tier_until_the_import_is_done(
     assert simulation.verdict("Ready") == ("True", "AllReady")
 
 
-def test_a_failed_copy_leaves_a_pool_ready() -> None:
+def test_a_pool_stays_ready_after_a_failed_copy() -> None:
     simulation = in_use(_cached("Required", exportSchedule="0 0 31 2 *"))
     _import(simulation)
     assert simulation.verdict("CloudStorageSynced") == ("False", "InvalidSchedule")
     assert simulation.verdict("Ready") == ("True", "AllReady")
 
 
-@table("state, again", {"while it is well": ("ACTIVE", 300), "while it is not": ("UPGRADING", 60)})
-def test_how_often_an_instance_is_looked_at(state: str, again: float) -> None:
+@table("state, again", {"active": ("ACTIVE", 300), "under maintenance": ("UPGRADING", 60)})
+def test_the_interval_between_reads_of_an_instance(state: str, again: float) -> None:
     of = pool()
     there = (claim(of), job(of), deployment(of), live(manifest(of, "ComputeClass")))
     seen = replace(facts(node(of)), lustre=LustreFacts(replace(WELL, state=state)))
@@ -85,7 +85,7 @@ BEFORE_IT = {"status": {"tiers": [{**TIER, "throughput": "17.6 GB/s"}]}}
 
 
 def _throughput(changes: dict[str, Any], capacity: str | None, seen: LustreFacts | None) -> str | None:
-    """What the status says of a bound claim of this capacity."""
+    """The throughput in the status for a bound PVC of this capacity."""
     of = pool(**changes)
     look = context(
         of, claim(of, "Bound" if capacity else "Pending", capacity), facts=replace(facts(), lustre=seen)
@@ -98,22 +98,26 @@ def _throughput(changes: dict[str, Any], capacity: str | None, seen: LustreFacts
 @table(
     "changes, seen, throughput",
     {
-        "by the tier of the spec": ({}, None, "17.6 GB/s"),
-        "a slower tier": ({"tiers": {"lustre": {"throughputPerTiB": 500}}}, None, "8.8 GB/s"),
-        "the Dynamic tier": (dynamic(), None, "439 MB/s"),
-        "of an existing instance by its own tier": (
+        "of the performance tier in the spec": ({}, None, "17.6 GB/s"),
+        "of a slower performance tier": ({"tiers": {"lustre": {"throughputPerTiB": 500}}}, None, "8.8 GB/s"),
+        "of the Dynamic tier": (dynamic(), None, "439 MB/s"),
+        "of an existing instance": (
             existing(),
             instances.instance(throughput=500),
             "8.8 GB/s",
         ),
-        "of an existing one of the Dynamic tier": (existing(), instances.instance(throughput=0), "439 MB/s"),
-        "nothing of a tier that is newer than kvtier": (
+        "of an existing instance in the Dynamic tier": (
+            existing(),
+            instances.instance(throughput=0),
+            "439 MB/s",
+        ),
+        "none for a performance tier that is newer than kvtier": (
             existing(),
             instances.instance(throughput=2000),
             None,
         ),
-        "nothing where nobody tells the tier": (by_hand(), None, None),
-        "as before while an instance is not seen": (joined(existing(), BEFORE_IT), None, "17.6 GB/s"),
+        "none for an unknown performance tier": (by_hand(), None, None),
+        "unchanged while the instance is unknown": (joined(existing(), BEFORE_IT), None, "17.6 GB/s"),
     },
 )
 def test_throughput(changes: dict[str, Any], seen: LustreFacts | None, throughput: str | None) -> None:
@@ -124,5 +128,5 @@ def test_a_tier_that_does_not_exist_yet_has_no_throughput() -> None:
     assert _throughput({}, None, None) is None
 
 
-def test_an_instance_that_has_grown_unseen_has_no_known_throughput() -> None:
+def test_the_throughput_is_unknown_if_an_unknown_instance_was_resized() -> None:
     assert _throughput(joined(existing(), BEFORE_IT), "27000Gi", None) is None

@@ -1,4 +1,4 @@
-"""Volume and claim of an instance that is known, how they are bound again, and what the tier is reported as."""
+"""PersistentVolume and PVC of an instance, how they are bound again, and the reported state of the tier."""
 
 from dataclasses import replace
 from typing import Any
@@ -25,7 +25,7 @@ def _used(of: Any) -> Simulation:
 
 
 def _writes(simulation: Simulation) -> list[str]:
-    """Kinds of the storage objects that the next look writes."""
+    """Kinds of the storage objects that the next reconciliation writes."""
     return [one["kind"] for one in simulation.at().applies if one["kind"] in (CLAIM, VOLUME)]
 
 
@@ -34,7 +34,7 @@ def used() -> Simulation:
     return _used(NAMED)
 
 
-def test_volume_and_claim_are_made_as_the_lustre_api_describes_the_instance() -> None:
+def test_persistent_volume_and_pvc_are_created_from_the_instance_in_the_lustre_api() -> None:
     simulation = Simulation(NAMED, SHARED)
     simulation.at()
     volume, claim = simulation.only(VOLUME), simulation.only(CLAIM)
@@ -43,7 +43,7 @@ def test_volume_and_claim_are_made_as_the_lustre_api_describes_the_instance() ->
     assert spec["csi"]["volumeAttributes"] == {"ip": "10.0.0.4", "filesystem": "given"}
     assert spec["claimRef"] == {"namespace": "team-a", "name": claim["metadata"]["name"]}
     assert spec["capacity"] == claim["spec"]["resources"]["requests"] == {"storage": "18000Gi"}
-    assert claim["spec"]["storageClassName"] == "", "else the default class is put there"
+    assert claim["spec"]["storageClassName"] == "", "Kubernetes would set the default class"
     assert "storageClassName" not in spec, "the API server does not keep an empty one"
     assert claim["spec"]["volumeName"] == volume["metadata"]["name"]
     assert "ownerReferences" not in {**volume["metadata"], **claim["metadata"]}
@@ -51,7 +51,7 @@ def test_volume_and_claim_are_made_as_the_lustre_api_describes_the_instance() ->
 
 
 @table("of", EITHER)
-def test_the_tier_in_use_is_written_no_more(of: Any) -> None:
+def test_a_tier_in_use_is_not_written_again(of: Any) -> None:
     simulation = _used(of)
     before = dict(simulation.objects)
     simulation.at()
@@ -63,17 +63,17 @@ def test_the_tier_in_use_is_written_no_more(of: Any) -> None:
     assert tier.instance == simulation.instance.name
 
 
-def test_the_volume_follows_an_instance_that_grew_by_other_hands(used: Simulation) -> None:
+def test_the_persistent_volume_follows_an_instance_that_others_resized(used: Simulation) -> None:
     used.instance = instance(27_000).instance
     used.at()
     assert used.only(VOLUME)["spec"]["capacity"] == {"storage": "27000Gi"}
     request = used.only(CLAIM)["spec"]["resources"]["requests"]
-    assert request == {"storage": "18000Gi"}, "Kubernetes lets no such claim grow"
+    assert request == {"storage": "18000Gi"}, "Kubernetes does not resize such a PVC"
     assert used.tier().capacity == "27000Gi"
 
 
-def test_the_size_of_a_larger_instance_counts_once_it_is_bound() -> None:
-    """Else the spec would be found too small before the instance is taken up."""
+def test_the_size_of_a_larger_instance_is_reported_once_it_is_bound() -> None:
+    """If it were reported earlier, the capacity in the spec would be reported as too small."""
 
     def planned(*children: Any) -> Part:
         found = replace(facts(), lustre=LustreFacts(made(API, gib=27_000)))
@@ -93,8 +93,8 @@ NO_DRIVER, UNKNOWN_NETWORK = facts(lustre_driver=False), facts(node(BY_HAND))
 @table(
     "world, made, reason, phase",
     {
-        "nothing is made while one does not hold": (NO_DRIVER, [], "PrerequisitesNotMet", "Waiting"),
-        "what cannot be seen holds up nothing": (
+        "nothing is created while one is not met": (NO_DRIVER, [], "PrerequisitesNotMet", "Waiting"),
+        "an unknown one blocks nothing": (
             UNKNOWN_NETWORK,
             [VOLUME, CLAIM],
             "Creating",
@@ -111,14 +111,14 @@ def test_prerequisites(world: Facts, made: list[str], reason: str, phase: str) -
     assert (simulation.condition(STORAGE_READY).reason, simulation.tier().phase) == (reason, phase)
 
 
-def test_a_prerequisite_that_fails_later_changes_nothing() -> None:
+def test_a_prerequisite_that_fails_later_does_not_affect_a_tier_in_use() -> None:
     simulation = _used(BY_HAND)
     simulation.facts = NO_DRIVER
     assert _writes(simulation) == []
     assert simulation.verdict(STORAGE_READY) == ("True", "Bound")
 
 
-def test_nothing_is_made_from_an_instance_that_cannot_be_used() -> None:
+def test_nothing_is_created_for_an_unusable_instance() -> None:
     simulation = Simulation(NAMED, instance(state="SUSPENDED").instance)
     simulation.at()
     assert simulation.storage() == []
@@ -130,31 +130,31 @@ def test_nothing_is_made_from_an_instance_that_cannot_be_used() -> None:
     "state, reported, phase",
     {
         "that is stopped is reported": ("STOPPED", ("False", "InstanceStopped"), "Failed"),
-        "in an unknown state is not taken to be broken": ("9", ("Unknown", "InstanceStateUnknown"), "Bound"),
+        "in an unknown state does not count as failed": ("9", ("Unknown", "InstanceStateUnknown"), "Bound"),
     },
 )
 def test_an_instance_in_use(used: Simulation, state: str, reported: tuple[str, str], phase: str) -> None:
     used.instance = instance(state=state).instance
     used.at()
-    assert used.storage() == [VOLUME, CLAIM], "and its volume stays"
+    assert used.storage() == [VOLUME, CLAIM], "its PersistentVolume is kept"
     assert (used.verdict(STORAGE_READY), used.tier().phase) == (reported, phase)
 
 
 @table("of", EITHER)
-def test_losing_sight_of_an_instance_in_use_changes_nothing(of: Any) -> None:
+def test_an_instance_in_use_that_cannot_be_read_changes_nothing(of: Any) -> None:
     simulation = _used(of)
     simulation.error = UNSEEN.error
     assert _writes(simulation) == []
     assert simulation.calls == []
     assert simulation.verdict(STORAGE_READY) == ("True", "Bound")
-    assert "the Lustre API cannot be asked" in simulation.condition(STORAGE_READY).message
+    assert "is unknown. kvtier could not read the Lustre API" in simulation.condition(STORAGE_READY).message
     tier = simulation.tier()
     assert (tier.phase, tier.capacity) == ("Bound", "18000Gi")
     assert tier.instance
 
 
-@table("of", {**EITHER, "given by hand": BY_HAND})
-def test_the_first_answer_is_waited_for(of: Any) -> None:
+@table("of", {**EITHER, "an instance described by hand": BY_HAND})
+def test_nothing_is_created_before_the_lustre_api_responds(of: Any) -> None:
     simulation = Simulation(of)
     simulation.error, simulation.pending = "the Lustre API is being asked about an instance", True
     simulation.at()
@@ -163,7 +163,7 @@ def test_the_first_answer_is_waited_for(of: Any) -> None:
 
 
 @table("of", EITHER)
-def test_a_process_that_has_just_begun_reports_nothing_new(of: Any) -> None:
+def test_the_status_is_kept_after_a_start_until_the_lustre_api_responds(of: Any) -> None:
     simulation = _used(of)
     before = simulation.condition(STORAGE_READY), simulation.tier()
     simulation.error, simulation.pending = "the Lustre API is being asked about an instance", True
@@ -174,18 +174,30 @@ def test_a_process_that_has_just_begun_reports_nothing_new(of: Any) -> None:
 @table(
     "kind, spec, words",
     {
-        "a volume with another address": (
+        "a PersistentVolume with another address": (
             VOLUME,
             {"csi": {"volumeAttributes": {"ip": "10.1.1.1"}}},
             "in ip,",
         ),
-        "a volume with another instance": (VOLUME, {"csi": {"volumeHandle": "a/b/c"}}, "in volumeHandle,"),
-        "a volume of another driver": (VOLUME, {"csi": None}, "volumeHandle, driver, ip, filesystem"),
-        "a volume in another zone": (VOLUME, {"nodeAffinity": None}, "in nodeAffinity,"),
-        "a claim for another volume": (CLAIM, {"volumeName": "pvc-1", "storageClassName": "old"}, "pvc-1"),
+        "a PersistentVolume with another instance": (
+            VOLUME,
+            {"csi": {"volumeHandle": "a/b/c"}},
+            "in volumeHandle,",
+        ),
+        "a PersistentVolume of another driver": (
+            VOLUME,
+            {"csi": None},
+            "volumeHandle, driver, ip, filesystem",
+        ),
+        "a PersistentVolume in another zone": (VOLUME, {"nodeAffinity": None}, "in nodeAffinity,"),
+        "a PVC of another PersistentVolume": (
+            CLAIM,
+            {"volumeName": "pvc-1", "storageClassName": "old"},
+            "uses PersistentVolume pvc-1,",
+        ),
     },
 )
-def test_what_cannot_become_what_is_wanted_is_not_written(
+def test_objects_that_differ_in_immutable_fields_are_not_written(
     used: Simulation, kind: str, spec: dict[str, Any], words: str
 ) -> None:
     used.change(kind, spec=spec)
@@ -195,59 +207,59 @@ def test_what_cannot_become_what_is_wanted_is_not_written(
     assert words in used.condition(STORAGE_READY).message
 
 
-def test_a_claim_that_is_being_deleted_is_waited_for_and_not_written(used: Simulation) -> None:
+def test_a_pvc_that_is_being_deleted_is_not_written(used: Simulation) -> None:
     used.change(CLAIM, **GOING)
     assert _writes(used) == [VOLUME]
     assert (used.verdict(STORAGE_READY), used.tier().phase) == (("False", "ClaimDeleted"), "Failed")
 
 
-# A volume that lost its claim, or a claim that lost its volume, is bound again.
+# A PersistentVolume without its PVC, or a PVC without its PersistentVolume, is bound again.
 
 
 def _volume(simulation: Simulation) -> dict[str, Any]:
-    """The volume as the next look writes it."""
+    """The PersistentVolume as the next reconciliation writes it."""
     (written,) = [one for one in simulation.at().applies if one["kind"] == VOLUME]
     return written
 
 
 @pytest.fixture
 def released(used: Simulation) -> Simulation:
-    """The claim was deleted."""
+    """The PVC was deleted."""
     used.drop(CLAIM)
     used.change(VOLUME, status={"phase": "Released"})
     return used
 
 
-def test_the_claim_that_is_gone_is_taken_out_of_a_released_volume_for_the_next(released: Simulation) -> None:
+def test_a_released_persistent_volume_loses_the_uid_of_the_deleted_pvc(released: Simulation) -> None:
     annotations = released.only(VOLUME)["metadata"]["annotations"]
-    assert "uid" not in _volume(released)["spec"]["claimRef"], "not before there is one"
+    assert "uid" not in _volume(released)["spec"]["claimRef"], "not before the new PVC exists"
     metadata = _volume(released)["metadata"]
     assert released.only(VOLUME)["spec"]["claimRef"]["uid"] == ""
     assert (metadata["uid"], metadata["resourceVersion"]) == ("PersistentVolume-uid", "10")
-    assert metadata["annotations"] == annotations, "the digest of what was applied stays the same"
+    assert metadata["annotations"] == annotations, "the digest of the applied manifest stays the same"
     for phase in ("Released", "Available"):
         released.change(VOLUME, status={"phase": phase})
-        assert "uid" not in _volume(released)["spec"]["claimRef"], "once is enough"
+        assert "uid" not in _volume(released)["spec"]["claimRef"], "it is written once"
 
 
-def test_a_volume_that_is_bound_is_left_to_kubernetes(used: Simulation) -> None:
+def test_a_bound_persistent_volume_keeps_its_claim_ref(used: Simulation) -> None:
     used.change(CLAIM, metadata={"uid": "another"})
     volume = _volume(used)
     assert "uid" not in volume["spec"]["claimRef"]
     assert "resourceVersion" not in volume["metadata"]
 
 
-def test_a_claim_whose_volume_was_deleted_gets_it_back(used: Simulation) -> None:
+def test_a_pvc_whose_persistent_volume_was_deleted_is_bound_again(used: Simulation) -> None:
     used.drop(VOLUME)
     used.change(CLAIM, status={"phase": "Lost"})
     assert _volume(used)["spec"]["claimRef"]["uid"] == "PersistentVolumeClaim-uid"
     assert used.verdict(STORAGE_READY) == ("False", "VolumeLost")
 
 
-def test_a_claim_that_its_volume_has_forgotten_gets_it_back(used: Simulation) -> None:
+def test_a_pvc_whose_persistent_volume_lost_its_uid_is_bound_again(used: Simulation) -> None:
     used.change(VOLUME, spec={"claimRef": {"uid": None}}, status={"phase": "Available"})
     used.change(CLAIM, status={"phase": "Lost"})
     volume = _volume(used)
     assert volume["metadata"]["resourceVersion"] == "10"
     assert volume["spec"]["claimRef"]["uid"] == "PersistentVolumeClaim-uid"
-    assert "uid" not in _volume(used)["spec"]["claimRef"], "once is enough"
+    assert "uid" not in _volume(used)["spec"]["claimRef"], "it is written once"
