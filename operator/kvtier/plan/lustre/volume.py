@@ -169,8 +169,9 @@ def _unbound(claim: Claim | None, holders: tuple[str, ...]) -> StorageState:
         text = "The PVC and the PersistentVolume are being created."
         return StorageState(false(STORAGE_READY, Reason.CREATING, text), "Provisioning")
     if claim.deleting:
-        users = f"These Pods use it: {', '.join(holders)}" if holders else ""
-        text = sentences(f"PVC {claim.name} was deleted. Kubernetes keeps it until no Pod uses it", users)
+        users = f"Pods that use it: {', '.join(holders)}" if holders else ""
+        seen = f"PVC {claim.name} is being deleted. Kubernetes removes it when no Pod uses it"
+        text = sentences(seen, users)
         return StorageState(false(STORAGE_READY, Reason.CLAIM_DELETED, text), "Failed")
     if claim.phase == "Lost":
         text = f"The PersistentVolume of PVC {claim.name} was deleted. kvtier recreates it."
