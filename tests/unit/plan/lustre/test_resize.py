@@ -95,7 +95,7 @@ def test_a_resize_that_the_driver_does_not_process_is_reported() -> None:
         "refused by the driver": (
             INVALID,
             [],
-            "could not be resized to 27000Gi. The driver reports InvalidArgument: capacity is invalid. Correct the field",
+            "resized to 27000Gi. The driver reports InvalidArgument: capacity is invalid. Correct the field",
         ),
         "with the way to cancel it": (
             INVALID,
