@@ -18,7 +18,7 @@ def test_replicas_that_an_autoscaler_owns_are_never_written(faulty: FaultyCluste
         faulty.until(lambda: pools.get("pool")["status"]["models"][0]["replicas"] == 2)
 
 
-def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(faulty: FaultyCluster) -> None:
+def test_running_engines_are_kept_when_an_autoscaler_takes_over(faulty: FaultyCluster) -> None:
     with faulty.operator():
         pools = faulty.ready_pool(models__0__replicas=5)
         seen: set[int] = set()
@@ -33,7 +33,7 @@ def test_engines_that_serve_stay_when_an_autoscaler_takes_them_over(faulty: Faul
         assert seen == {pools.deployment_spec()["replicas"]} == {5}
 
 
-def test_a_number_that_an_autoscaler_has_just_set_is_not_set_back_by_a_change_of_the_spec(
+def test_a_change_of_the_spec_does_not_overwrite_replicas_that_an_autoscaler_just_set(
     faulty: FaultyCluster,
 ) -> None:
     with faulty.operator("--resync-seconds", "1"):
@@ -55,7 +55,7 @@ def test_a_number_that_an_autoscaler_has_just_set_is_not_set_back_by_a_change_of
         assert pools.deployment_spec()["replicas"] == 4
 
 
-def test_replicas_return_to_the_spec_when_the_autoscaler_leaves_it(faulty: FaultyCluster) -> None:
+def test_replicas_follow_the_spec_again_without_an_autoscaler(faulty: FaultyCluster) -> None:
     with faulty.operator():
         pools = faulty.ready_pool(models__0__autoscaling={"provider": "External"})
         pools.patch_deployment({"spec": {"replicas": 4}})

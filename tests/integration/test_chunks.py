@@ -37,7 +37,7 @@ def _document(pools: Pools) -> tuple[str, Any]:
     return directory, json.loads(text)
 
 
-def test_a_document_that_comes_later_brings_numbers_and_rolls_nobody(pools: Pools) -> None:
+def test_a_config_json_that_is_added_later_fills_the_status_without_a_rollout(pools: Pools) -> None:
     pools.create("late")
     pools.wait("late")
     before, engines = _told(pools, "late"), pools.child(*DEPLOYMENT)["metadata"]
@@ -52,7 +52,7 @@ def test_a_document_that_comes_later_brings_numbers_and_rolls_nobody(pools: Pool
     assert tokens["lustre"] == 9000 * (1 << 30) // 8192
 
 
-def test_files_on_lustre_are_large_from_the_start_if_the_document_is_there(pools: Pools) -> None:
+def test_files_on_lustre_are_large_if_the_config_json_exists_from_the_start(pools: Pools) -> None:
     pools.create("early", models=[_model(modelConfigFrom={"inline": json.dumps(CONFIG)})])
     pools.wait("early")
     told = _told(pools, "early")
@@ -64,7 +64,7 @@ def test_files_on_lustre_are_large_from_the_start_if_the_document_is_there(pools
     assert document["identity"]["blocksPerChunk"] == 128
 
 
-def test_another_type_is_another_directory_with_a_document_and_one_rollout(pools: Pools) -> None:
+def test_another_kv_cache_dtype_gets_another_directory_and_one_rollout(pools: Pools) -> None:
     pools.create("typed")
     pools.wait("typed")
     old, engines = _document(pools), pools.child(*DEPLOYMENT)["metadata"]["generation"]

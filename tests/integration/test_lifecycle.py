@@ -33,9 +33,7 @@ def test_an_applied_pool_becomes_ready_with_all_its_children(pools: Pools) -> No
     assert pools.child("v1", "Service")["metadata"]["name"] == status["models"][0]["service"]
 
 
-def test_nothing_that_costs_money_exists_before_the_claim_is_bound(
-    pools: Pools, lustre: LustreService
-) -> None:
+def test_nothing_that_costs_money_exists_before_the_pvc_is_bound(pools: Pools, lustre: LustreService) -> None:
     lustre.configure(create_seconds=3600)
     pools.create("waiting")
     pools.wait("waiting", "StorageReady", "False", "Provisioning")
@@ -52,7 +50,7 @@ def test_replicas_follow_the_spec(pools: Pools) -> None:
     assert pools.child(*DEPLOYMENT)["status"]["readyReplicas"] == 2
 
 
-def test_the_shared_tier_grows_while_engines_go_on(pools: Pools) -> None:
+def test_the_lustre_tier_is_resized_while_engines_run(pools: Pools) -> None:
     pools.create("growing")
     pools.wait("growing")
     generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
@@ -66,7 +64,7 @@ def test_the_shared_tier_grows_while_engines_go_on(pools: Pools) -> None:
     assert pools.child(*DEPLOYMENT)["metadata"]["generation"] == generation
 
 
-def test_a_deleted_pool_leaves_only_its_data_under_retain(pools: Pools, lustre: LustreService) -> None:
+def test_with_retain_a_deleted_pool_leaves_only_its_data(pools: Pools, lustre: LustreService) -> None:
     pools.create("retained")
     pools.wait("retained")
     pools.delete("retained")
@@ -78,7 +76,7 @@ def test_a_deleted_pool_leaves_only_its_data_under_retain(pools: Pools, lustre: 
     assert pools.children("cloud.google.com/v1", "ComputeClass") == []
 
 
-def test_a_deleted_pool_leaves_nothing_under_delete(pools: Pools, lustre: LustreService) -> None:
+def test_with_delete_a_deleted_pool_leaves_nothing(pools: Pools, lustre: LustreService) -> None:
     pools.create("deleted", deletionPolicy="Delete")
     pools.wait("deleted")
     pools.delete("deleted")
@@ -87,7 +85,7 @@ def test_a_deleted_pool_leaves_nothing_under_delete(pools: Pools, lustre: Lustre
     eventually(lambda: not lustre.state().instances, what="the Lustre instance is gone")
 
 
-def test_a_recreated_pool_finds_its_data_again(pools: Pools, lustre: LustreService) -> None:
+def test_a_recreated_pool_uses_its_old_data(pools: Pools, lustre: LustreService) -> None:
     pools.create("again")
     pools.wait("again")
     volume = pools.child(*CLAIM)["spec"]["volumeName"]
@@ -99,9 +97,7 @@ def test_a_recreated_pool_finds_its_data_again(pools: Pools, lustre: LustreServi
     assert len(lustre.state().instances) == 1
 
 
-def test_an_opportunistic_pool_serves_first_and_takes_up_lustre_later(
-    pools: Pools, lustre: LustreService
-) -> None:
+def test_an_opportunistic_pool_serves_before_lustre_is_ready(pools: Pools, lustre: LustreService) -> None:
     lustre.fail("CreateVolume", "Unavailable", "the service is away", times=-1)
     pools.create("eager", mode="Opportunistic")
     pools.wait("eager", reason="WithoutSharedTier")
@@ -112,7 +108,7 @@ def test_an_opportunistic_pool_serves_first_and_takes_up_lustre_later(
 
 
 @pytest.mark.parametrize("policy", ["Retain", "Delete"])
-def test_a_deleted_namespace_takes_its_pools_along(pools: Pools, kube: Kube, policy: str) -> None:
+def test_pools_are_torn_down_with_their_namespace(pools: Pools, kube: Kube, policy: str) -> None:
     pools.create("doomed", deletionPolicy=policy)
     pools.wait("doomed")
     kube.delete("v1", "Namespace", pools.namespace)
@@ -135,7 +131,7 @@ def test_a_pool_deleted_before_its_storage_exists_leaves_nothing(pools: Pools, l
     eventually(lambda: not pools.children(*CLAIM), what="a claim without data is not retained")
 
 
-def test_engines_can_be_added_while_the_shared_tier_grows(pools: Pools, lustre: LustreService) -> None:
+def test_engines_can_be_added_during_a_resize(pools: Pools, lustre: LustreService) -> None:
     pools.create("busy")
     pools.wait("busy")
     lustre.configure(resize_seconds=3600)
@@ -146,7 +142,7 @@ def test_engines_can_be_added_while_the_shared_tier_grows(pools: Pools, lustre: 
     eventually(lambda: pools.child(*DEPLOYMENT)["status"].get("readyReplicas") == 2)
 
 
-def test_a_pool_without_lustre_makes_no_storage(pools: Pools) -> None:
+def test_a_pool_without_lustre_creates_no_storage(pools: Pools) -> None:
     pools.create("local", tiers__lustre=None)
     pools.wait("local")
     assert pools.children("storage.k8s.io/v1", "StorageClass") == []
@@ -154,7 +150,7 @@ def test_a_pool_without_lustre_makes_no_storage(pools: Pools) -> None:
     assert "StorageReady" not in {one["type"] for one in pools.get("local")["status"]["conditions"]}
 
 
-def test_models_come_and_go(pools: Pools) -> None:
+def test_models_can_be_added_and_removed(pools: Pools) -> None:
     pools.create("models")
     pools.wait("models")
     first = pools.get("models")["spec"]["models"][0]

@@ -35,7 +35,7 @@ def test_engines_with_a_cache_server_become_ready(pools: Pools) -> None:
     assert "LMCacheMPConnector" in engine["args"][-1]
 
 
-def test_nothing_is_written_again_once_they_are(pools: Pools) -> None:
+def test_ready_engines_are_not_written_again(pools: Pools) -> None:
     """What the API server adds to an init container is not taken for a change."""
     pools.create("still", models=[MODEL])
     pools.wait("still")
@@ -46,7 +46,7 @@ def test_nothing_is_written_again_once_they_are(pools: Pools) -> None:
     assert after["metadata"]["generation"] == before["metadata"]["generation"]
 
 
-def test_another_backend_rolls_pods_and_leaves_no_server_behind(pools: Pools) -> None:
+def test_a_change_of_the_backend_rolls_out_pods_and_removes_the_cache_server(pools: Pools) -> None:
     pools.create("changed", models=[MODEL])
     pools.wait("changed")
     pools.patch("changed", {"models": [{**MODEL, "engine": {"backend": "Native", "version": "0.33"}}]})

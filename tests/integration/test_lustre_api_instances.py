@@ -38,7 +38,7 @@ def _creations(project: LustreProject) -> int:
     return len([one for one in project.operations() if one["metadata"].get("verb") == "create"])
 
 
-def test_a_pool_gets_an_instance_of_its_own(pools: Pools, lustre_project: LustreProject) -> None:
+def test_an_instance_is_created_for_a_pool(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     made = _only(lustre_project)
@@ -53,7 +53,9 @@ def test_a_pool_gets_an_instance_of_its_own(pools: Pools, lustre_project: Lustre
     assert len(lustre_project.calls("create")) == 1
 
 
-def test_what_only_the_api_offers_reaches_it(pools: Pools, lustre_project: LustreProject) -> None:
+def test_fields_that_only_the_api_supports_are_sent_to_it(
+    pools: Pools, lustre_project: LustreProject
+) -> None:
     changes: Any = {
         "tiers__lustre__throughputPerTiB": None,
         "tiers__lustre__dynamicTier": "DefaultCache",
@@ -72,7 +74,9 @@ def test_what_only_the_api_offers_reaches_it(pools: Pools, lustre_project: Lustr
     assert window["startTime"] == {"hours": 3}
 
 
-def test_nothing_else_is_made_while_the_instance_is(pools: Pools, lustre_project: LustreProject) -> None:
+def test_nothing_else_is_created_while_the_instance_is_being_created(
+    pools: Pools, lustre_project: LustreProject
+) -> None:
     lustre_project.configure(create_seconds=HELD)
     pools.create("chat", **through_api(lustre_project))
     until_condition(pools, "chat", "False", "Provisioning")
@@ -85,7 +89,7 @@ def test_nothing_else_is_made_while_the_instance_is(pools: Pools, lustre_project
 
 
 @pytest.mark.parametrize("carried_out", [True, False])
-def test_a_lost_answer_makes_no_second_instance(
+def test_a_lost_response_creates_no_second_instance(
     pools: Pools, lustre_project: LustreProject, carried_out: bool
 ) -> None:
     lustre_project.fail(Drop(), "create", carried_out=carried_out)
@@ -95,7 +99,7 @@ def test_a_lost_answer_makes_no_second_instance(
     assert _creations(lustre_project) == 1
 
 
-def test_a_stockout_is_told_with_what_to_do_and_an_edit_is_tried_at_once(
+def test_a_stockout_is_reported_with_a_remedy_and_an_edit_is_tried_at_once(
     pools: Pools, lustre_project: LustreProject
 ) -> None:
     lustre_project.stockout(times=1)
@@ -113,7 +117,7 @@ def test_a_stockout_is_told_with_what_to_do_and_an_edit_is_tried_at_once(
     ("code", "reason"),
     [("PERMISSION_DENIED", "PermissionDenied"), ("INVALID_ARGUMENT", "InvalidArgument")],
 )
-def test_a_refused_creation_is_told_of(
+def test_a_refused_creation_is_reported(
     pools: Pools, lustre_project: LustreProject, code: str, reason: str
 ) -> None:
     lustre_project.fail(refusal(code, "for some reason"), "create", times=-1)
@@ -132,7 +136,7 @@ def _name(pools: Pools, project: LustreProject) -> str:
     return name.rpartition("/")[2]
 
 
-def test_an_instance_of_that_name_that_is_another_s_is_left_alone(
+def test_an_instance_of_the_same_name_without_our_labels_is_not_changed(
     pools: Pools, lustre_project: LustreProject
 ) -> None:
     name = _name(pools, lustre_project)
@@ -148,7 +152,7 @@ def test_an_instance_of_that_name_that_is_another_s_is_left_alone(
     assert pools.children(*VOLUME) == []
 
 
-def test_a_recreated_pool_finds_its_instance_again(pools: Pools, lustre_project: LustreProject) -> None:
+def test_a_recreated_pool_uses_its_old_instance(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     made, volume = _only(lustre_project), pools.child(*VOLUME)
@@ -161,7 +165,7 @@ def test_a_recreated_pool_finds_its_instance_again(pools: Pools, lustre_project:
     assert len(lustre_project.calls("create")) == 1
 
 
-def test_the_instance_grows_while_engines_go_on(pools: Pools, lustre_project: LustreProject) -> None:
+def test_the_instance_is_resized_while_engines_run(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
@@ -179,7 +183,7 @@ def test_the_instance_grows_while_engines_go_on(pools: Pools, lustre_project: Lu
     assert len(lustre_project.calls("update")) == 1
 
 
-def test_a_growth_that_fails_holds_up_nobody(pools: Pools, lustre_project: LustreProject) -> None:
+def test_a_failed_resize_delays_nothing_else(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     lustre_project.end_operations("update", "RESOURCE_EXHAUSTED", "the zone is full", times=-1)
@@ -190,7 +194,7 @@ def test_a_growth_that_fails_holds_up_nobody(pools: Pools, lustre_project: Lustr
     assert tier(pools, "chat")["capacity"] == "9000Gi"
 
 
-def test_settings_follow_the_spec(pools: Pools, lustre_project: LustreProject) -> None:
+def test_settings_of_the_instance_follow_the_spec(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     pools.patch("chat", {"tiers": {"lustre": {"maintenanceWindow": {"day": "Monday", "hour": 5}}}})
@@ -203,7 +207,7 @@ def test_settings_follow_the_spec(pools: Pools, lustre_project: LustreProject) -
     assert _only(lustre_project)["labels"]["kvtier-pool"] == "chat"
 
 
-def test_a_pool_goes_on_when_the_api_is_lost(pools: Pools, lustre_project: LustreProject) -> None:
+def test_a_pool_keeps_working_without_the_api(pools: Pools, lustre_project: LustreProject) -> None:
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     generation = pools.child(*DEPLOYMENT)["metadata"]["generation"]
@@ -221,7 +225,7 @@ def test_a_pool_goes_on_when_the_api_is_lost(pools: Pools, lustre_project: Lustr
     until(pools, "chat", lambda: "is unknown" not in pools.condition("chat", "StorageReady")["message"])
 
 
-def test_an_instance_that_others_delete_is_not_made_again_behind_the_volume_s_back(
+def test_an_instance_that_others_delete_is_not_recreated_while_its_volume_exists(
     pools: Pools, lustre_project: LustreProject
 ) -> None:
     pools.create("chat", **through_api(lustre_project))

@@ -37,7 +37,7 @@ def _has(pools: Pools, size: str) -> None:
 
 
 @pytest.mark.parametrize("code", ["InvalidArgument", "Internal", "FailedPrecondition"])
-def test_a_growth_that_fails_can_be_given_up_and_another_one_succeeds(
+def test_a_failed_resize_can_be_cancelled_and_another_one_succeeds(
     pools: Pools, lustre: LustreService, pool: str, code: str
 ) -> None:
     lustre.fail("ControllerExpandVolume", code, "no such size", times=-1)
@@ -54,7 +54,7 @@ def test_a_growth_that_fails_can_be_given_up_and_another_one_succeeds(
     assert len(pools.events(pool, "ResizeFailed")) == 1
 
 
-def test_a_growth_that_exceeds_the_quota_says_so(pools: Pools, lustre: LustreService, pool: str) -> None:
+def test_a_resize_beyond_the_quota_is_reported(pools: Pools, lustre: LustreService, pool: str) -> None:
     lustre.configure(quota_gib=9000)
     _grow(pools, "18000Gi")
     told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")
@@ -63,7 +63,7 @@ def test_a_growth_that_exceeds_the_quota_says_so(pools: Pools, lustre: LustreSer
     _has(pools, "18000Gi")
 
 
-def test_a_growth_that_was_too_large_can_be_made_smaller_as_the_condition_says(
+def test_a_resize_that_is_too_large_can_be_reduced_as_the_condition_says(
     pools: Pools, lustre: LustreService, control_plane: Cluster, pool: str
 ) -> None:
     lustre.configure(quota_gib=18000)
@@ -77,9 +77,7 @@ def test_a_growth_that_was_too_large_can_be_made_smaller_as_the_condition_says(
 
 
 @pytest.mark.parametrize("state", ["ACTIVE", "UPDATING"])
-def test_a_growth_that_takes_long_is_no_failure(
-    pools: Pools, lustre: LustreService, pool: str, state: str
-) -> None:
+def test_a_slow_resize_is_not_a_failure(pools: Pools, lustre: LustreService, pool: str, state: str) -> None:
     lustre.configure(resize_seconds=3600, resize_state=state)
     _grow(pools, "18000Gi")
     eventually(lambda: len(_failures(pools)) >= 2 or _times(pools) >= 2, 60.0, "the resizer has tried twice")
@@ -96,7 +94,9 @@ def _times(pools: Pools) -> int:
     return sum(event.get("count", 1) for event in _failures(pools))
 
 
-def test_replicas_follow_while_a_growth_fails(pools: Pools, lustre: LustreService, pool: str) -> None:
+def test_replicas_follow_the_spec_while_a_resize_fails(
+    pools: Pools, lustre: LustreService, pool: str
+) -> None:
     lustre.fail("ControllerExpandVolume", "InvalidArgument", "no such size", times=-1)
     model = pools.get(pool)["spec"]["models"][0] | {"replicas": 2}
     pools.patch(pool, {"models": [model], "tiers": {"lustre": {"capacity": "18000Gi"}}})

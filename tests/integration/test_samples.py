@@ -17,7 +17,7 @@ NAMES = sorted(PATHS)
 pytestmark = pytest.mark.usefixtures("operator")
 
 
-def test_there_is_a_sample_for_every_way_of_use() -> None:
+def test_there_is_a_sample_for_every_use_case() -> None:
     assert set(NAMES) >= {"long-document-chat", "two-models", "opportunistic", "minimal"}
     assert set(NAMES) >= {"existing-instance", "existing-by-hand", "dynamic-tier", "cloud-storage"}
     assert set(NAMES) >= {"lmcache", "object-storage", "customised"}
@@ -50,7 +50,7 @@ def test_kubectl_get_shows_a_pool_in_one_line(control_plane: Cluster, pools: Poo
     assert table[1].split()[:5] == ["shown", "True", "Ready", "9000Gi", "1/1"]
 
 
-def test_the_status_tells_what_the_shared_tier_delivers(pools: Pools) -> None:
+def test_the_status_shows_the_throughput_of_the_lustre_tier(pools: Pools) -> None:
     pools.create("fast")
     pools.wait("fast")
     (tier,) = (one for one in pools.get("fast")["status"]["tiers"] if one["name"] == "lustre")
@@ -67,7 +67,7 @@ def test_the_status_tells_what_the_shared_tier_delivers(pools: Pools) -> None:
         ("kvpool.status.conditions.message", "what to do"),
     ],
 )
-def test_kubectl_explain_reads_well(control_plane: Cluster, field: str, says: str) -> None:
+def test_kubectl_explain_shows_descriptions(control_plane: Cluster, field: str, says: str) -> None:
 
     def explained() -> bool:
         # The API server publishes a new type's documentation a little after it serves the type.

@@ -41,7 +41,7 @@ def nodes(kube: Kube, namespace: str) -> Nodes:
     return nodes
 
 
-def test_of_two_pools_with_one_file_system_name_the_second_waits_until_the_first_goes(
+def test_the_second_pool_with_a_file_system_name_waits_until_the_first_is_deleted(
     pools: Pools, nodes: Nodes, named: dict[str, Any]
 ) -> None:
     pools.create("first", deletionPolicy="Delete", **named, **nodes.pool())
@@ -57,9 +57,7 @@ def test_of_two_pools_with_one_file_system_name_the_second_waits_until_the_first
     pools.wait("second", "StorageReady")
 
 
-def test_a_volume_that_a_pool_has_left_behind_is_pointed_at(
-    pools: Pools, nodes: Nodes, named: dict[str, Any]
-) -> None:
+def test_a_volume_of_a_deleted_pool_is_named(pools: Pools, nodes: Nodes, named: dict[str, Any]) -> None:
     pools.create("first", **named, **nodes.pool())
     pools.wait("first", "StorageReady")
     pools.delete("first")
@@ -69,14 +67,16 @@ def test_a_volume_that_a_pool_has_left_behind_is_pointed_at(
     pools.wait("second", "StorageReady")
 
 
-def test_pools_on_nodes_of_their_own_may_have_one_name(pools: Pools, named: dict[str, Any]) -> None:
+def test_pools_on_different_nodes_can_use_the_same_file_system_name(
+    pools: Pools, named: dict[str, Any]
+) -> None:
     for name in ("first", "second"):
         pools.create(name, **named)
     for name in ("first", "second"):
         pools.wait(name, "FilesystemUnique", "True", "Unique")
 
 
-def test_a_second_pool_on_an_existing_instance_is_told_to_join_the_first(
+def test_a_second_pool_on_an_existing_instance_is_refused_with_a_remedy(
     pools: Pools, nodes: Nodes, lustre_project: LustreProject
 ) -> None:
     lustre_project.put("shared", instance(filesystem=_theirs(pools)))
@@ -89,7 +89,7 @@ def test_a_second_pool_on_an_existing_instance_is_told_to_join_the_first(
     assert pools.children(*CLASS) == []
 
 
-def test_the_volume_of_somebody_else_is_pointed_at_and_blocks_nothing(
+def test_a_volume_that_kvtier_did_not_create_is_named_and_blocks_nothing(
     pools: Pools, nodes: Nodes, named: dict[str, Any]
 ) -> None:
     name, (filesystem,) = f"{pools.namespace}-theirs", named.values()
@@ -131,7 +131,7 @@ def _volume(name: str, filesystem: str) -> dict[str, Any]:
     ],
     ids=["an instance at the legacy port", "a cluster at the legacy port", "another network"],
 )
-def test_an_existing_instance_that_nodes_could_not_reach_is_not_mounted(
+def test_an_existing_instance_on_the_wrong_port_is_not_mounted(
     pools: Pools, lustre_project: LustreProject, cluster: Any, legacy: bool, verdict: tuple[str, str]
 ) -> None:
     lustre_project.put("shared", instance(filesystem=_theirs(pools), gkeSupportEnabled=legacy))
@@ -141,7 +141,9 @@ def test_an_existing_instance_that_nodes_could_not_reach_is_not_mounted(
     assert pools.children(*VOLUME) == pools.children(*CLAIM) == pools.children(*DEPLOYMENT) == []
 
 
-def test_an_existing_instance_that_nodes_can_reach_is(pools: Pools, lustre_project: LustreProject) -> None:
+def test_an_existing_instance_on_the_port_of_the_nodes_is_mounted(
+    pools: Pools, lustre_project: LustreProject
+) -> None:
     lustre_project.put("shared", instance(filesystem=_theirs(pools)))
     pools.create("chat", **existing(lustre_project), cluster=SAME_NETWORK, strict=True)
     for type_, reason in (
@@ -155,7 +157,7 @@ def test_an_existing_instance_that_nodes_can_reach_is(pools: Pools, lustre_proje
     assert pools.children(*CLASS) == []
 
 
-def test_more_than_the_instance_has_is_not_promised(pools: Pools, lustre_project: LustreProject) -> None:
+def test_a_capacity_larger_than_the_instance_is_refused(pools: Pools, lustre_project: LustreProject) -> None:
     lustre_project.put("shared", instance(filesystem="byhand", capacity_gib=9000))
     pools.create("chat", **existing(lustre_project, **BY_HAND))
     found = until_condition(pools, "chat", "False", "LargerThanInstance", "CapacityValid")
@@ -163,7 +165,7 @@ def test_more_than_the_instance_has_is_not_promised(pools: Pools, lustre_project
     assert pools.children(*VOLUME) == []
 
 
-def test_what_nobody_tells_is_unknown_and_a_strict_pool_waits_for_it(
+def test_a_fact_that_could_not_be_read_is_unknown_and_blocks_a_strict_pool(
     pools: Pools, lustre_project: LustreProject
 ) -> None:
     lustre_project.fail(refusal("PERMISSION_DENIED"), times=-1)
@@ -174,7 +176,7 @@ def test_what_nobody_tells_is_unknown_and_a_strict_pool_waits_for_it(
     until_condition(pools, "strict", "False", "PrerequisitesNotMet")
 
 
-def test_no_tier_needs_no_claim_and_an_api_instance_no_class(
+def test_a_pool_without_lustre_has_no_pvc_and_an_api_instance_has_no_storage_class(
     pools: Pools, lustre_project: LustreProject
 ) -> None:
     pools.create("bare", tiers__lustre=None)
@@ -186,7 +188,7 @@ def test_no_tier_needs_no_claim_and_an_api_instance_no_class(
     assert [one["metadata"]["labels"]["kvtier.dev/pool"] for one in pools.children(*CLAIM)] in ([], ["made"])
 
 
-def test_kvtier_check_looks_at_instance_volumes_and_pools_too(
+def test_kvtier_check_reads_the_instance_volumes_and_pools(
     pools: Pools, nodes: Nodes, lustre_project: LustreProject, control_plane: Cluster
 ) -> None:
     name = lustre_project.put("shared", instance(filesystem=_theirs(pools), gkeSupportEnabled=True))

@@ -58,7 +58,7 @@ def unwritten(pools: Pools, control_plane: Cluster) -> Callable[[], bool]:
     return lambda: eventually(check, 60.0)
 
 
-def test_an_existing_instance_is_mounted_as_the_lustre_api_tells(
+def test_an_existing_instance_is_mounted_as_the_lustre_api_reports_it(
     pools: Pools, lustre_project: LustreProject, shared: str, unwritten: Unwritten
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -77,7 +77,7 @@ def test_an_existing_instance_is_mounted_as_the_lustre_api_tells(
     assert lustre_project.calls("create", "update", "delete") == []
 
 
-def test_an_instance_given_by_hand_needs_no_api(
+def test_an_instance_with_a_manual_address_needs_no_api(
     pools: Pools, lustre_project: LustreProject, unwritten: Unwritten
 ) -> None:
     lustre_project.fail(refusal("PERMISSION_DENIED"), times=-1)
@@ -89,7 +89,7 @@ def test_an_instance_given_by_hand_needs_no_api(
     unwritten()
 
 
-def test_an_instance_that_nobody_tells_about_is_told_with_both_ways_out(
+def test_an_instance_that_could_not_be_read_is_reported_with_both_remedies(
     pools: Pools, lustre_project: LustreProject, shared: str
 ) -> None:
     fault = lustre_project.fail(refusal("PERMISSION_DENIED"), times=-1)
@@ -102,7 +102,7 @@ def test_an_instance_that_nobody_tells_about_is_told_with_both_ways_out(
     until_ready(pools, "chat")
 
 
-def test_nothing_is_built_on_what_the_api_contradicts(
+def test_a_manual_address_that_the_api_contradicts_is_not_used(
     pools: Pools, lustre_project: LustreProject, shared: str
 ) -> None:
     pools.create("chat", **existing(lustre_project, **BY_HAND))
@@ -111,7 +111,7 @@ def test_nothing_is_built_on_what_the_api_contradicts(
     assert pools.children(*VOLUME) == pools.children(*CLAIM) == []
 
 
-def test_the_volume_follows_an_instance_that_others_grow(
+def test_the_volume_follows_an_instance_that_others_resize(
     pools: Pools, lustre_project: LustreProject, shared: str, unwritten: Unwritten
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -123,7 +123,7 @@ def test_the_volume_follows_an_instance_that_others_grow(
     unwritten()
 
 
-def test_a_volume_that_names_another_address_is_told_of_and_not_written(
+def test_a_volume_with_another_address_is_reported_and_not_changed(
     pools: Pools, lustre_project: LustreProject, shared: str, unwritten: Unwritten
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -135,7 +135,7 @@ def test_a_volume_that_names_another_address_is_told_of_and_not_written(
     assert pools.child(*DEPLOYMENT)["status"]["readyReplicas"] == 1
 
 
-def test_an_instance_that_is_not_well_is_told_of_while_engines_go_on(
+def test_a_failing_instance_is_reported_while_engines_run(
     pools: Pools, lustre_project: LustreProject, shared: str
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -171,7 +171,7 @@ def _bound(pools: Pools, kind: tuple[str, str], before: Object | None = None) ->
     return [one["status"].get("phase") for one in found] == ["Bound"]
 
 
-def test_a_volume_that_somebody_deleted_is_made_and_bound_again(
+def test_a_deleted_volume_is_recreated_and_bound_again(
     pools: Pools, kube: Kube, lustre_project: LustreProject, shared: str, unwritten: Unwritten
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -184,7 +184,7 @@ def test_a_volume_that_somebody_deleted_is_made_and_bound_again(
     assert pools.child(*VOLUME)["spec"]["claimRef"]["uid"] == pools.child(*CLAIM)["metadata"]["uid"]
 
 
-def test_a_claim_that_somebody_deleted_is_made_and_bound_again(
+def test_a_deleted_pvc_is_recreated_and_bound_again(
     pools: Pools, kube: Kube, lustre_project: LustreProject, shared: str, unwritten: Unwritten
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -197,7 +197,7 @@ def test_a_claim_that_somebody_deleted_is_made_and_bound_again(
     unwritten()
 
 
-def test_a_pool_whose_namespace_was_deleted_finds_its_existing_instance_again(
+def test_a_pool_in_a_recreated_namespace_uses_its_existing_instance_again(
     pools: Pools, lustre_project: LustreProject, shared: str, unwritten: Unwritten
 ) -> None:
     pools.create("chat", **existing(lustre_project))
@@ -214,7 +214,7 @@ def test_a_pool_whose_namespace_was_deleted_finds_its_existing_instance_again(
     unwritten()
 
 
-def test_a_pool_whose_namespace_was_deleted_finds_the_instance_of_the_driver_again(
+def test_a_pool_in_a_recreated_namespace_uses_the_instance_of_the_driver_again(
     pools: Pools, kube: Kube, lustre: LustreService, unwritten: Unwritten
 ) -> None:
     pools.create("chat")
@@ -241,9 +241,7 @@ def _grown(pools: Pools, kube: Kube, name: str) -> None:
     pools.wait("chat")
 
 
-def test_an_adopted_claim_that_is_deleted_with_its_pool_takes_the_instance_along(
-    pools: Pools, lustre: LustreService
-) -> None:
+def test_with_delete_the_instance_of_an_adopted_pvc_is_deleted(pools: Pools, lustre: LustreService) -> None:
     pools.create("chat")
     pools.wait("chat")
     recreate(pools)
@@ -255,7 +253,7 @@ def test_an_adopted_claim_that_is_deleted_with_its_pool_takes_the_instance_along
     assert lustre.state().instances == {}
 
 
-def test_a_volume_of_the_same_name_that_kvtier_did_not_make_is_never_touched(
+def test_a_volume_of_the_same_name_that_kvtier_did_not_create_is_never_changed(
     pools: Pools, kube: Kube, lustre_project: LustreProject, shared: str
 ) -> None:
     pools.create("chat", **existing(lustre_project))

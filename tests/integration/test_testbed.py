@@ -65,9 +65,7 @@ def wait_failed(kube: Kube, namespace: str, code: str, name: str = "cache") -> s
     return eventually(messages, what=f"provisioning fails with {code}")[-1]
 
 
-def test_a_lustre_claim_of_9000gi_shared_by_all_nodes_is_bound(
-    kube: Kube, namespace: str, lustre: LustreService
-) -> None:
+def test_a_lustre_pvc_of_9000gi_is_bound(kube: Kube, namespace: str, lustre: LustreService) -> None:
     claim(kube, namespace)
     volume = kube.get("v1", "PersistentVolume", wait_bound(kube, namespace)["spec"]["volumeName"])
     instance = lustre.state().instances[volume["metadata"]["name"]]
@@ -80,7 +78,7 @@ def test_a_capacity_the_tier_does_not_have_fails_with_invalid_argument(kube: Kub
     assert "must be a multiple of 9000" in wait_failed(kube, namespace, "InvalidArgument")
 
 
-def test_a_claim_beyond_the_quota_fails_with_resource_exhausted(
+def test_a_pvc_beyond_the_quota_fails_with_resource_exhausted(
     kube: Kube, namespace: str, lustre: LustreService
 ) -> None:
     lustre.configure(quota_gib=8999)
@@ -107,7 +105,7 @@ def test_a_slow_creation_reports_creating_and_then_binds(
     wait_bound(kube, namespace)
 
 
-def test_a_failed_creation_sticks_to_its_claim_and_a_new_claim_is_bound(
+def test_a_failed_creation_is_final_for_its_pvc_and_a_new_pvc_is_bound(
     kube: Kube, namespace: str, lustre: LustreService
 ) -> None:
     lustre.fail("CreateInstance", "Unavailable", "no capacity in this zone")
@@ -123,7 +121,7 @@ def test_a_failed_creation_sticks_to_its_claim_and_a_new_claim_is_bound(
     wait_bound(kube, namespace)
 
 
-def test_a_grown_claim_reaches_its_new_capacity(kube: Kube, namespace: str, lustre: LustreService) -> None:
+def test_a_resized_pvc_reaches_its_new_capacity(kube: Kube, namespace: str, lustre: LustreService) -> None:
     name = claim(kube, namespace)
     wait_bound(kube, namespace)
     lustre.configure(resize_seconds=3)
@@ -157,7 +155,7 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
         ("mount-hangs", "ContainerCreating"),
     ],
 )
-def test_the_pods_of_a_namespace_meet_the_fate_that_a_test_sets(
+def test_pods_fail_as_the_test_sets_for_their_namespace(
     kube: Kube, namespace: str, failure: str, sign: str
 ) -> None:
     set_pod_failure(kube, namespace, failure)
@@ -168,7 +166,7 @@ def test_the_pods_of_a_namespace_meet_the_fate_that_a_test_sets(
     eventually(lambda: sign in json.dumps(kube.get("v1", "Pod", "p", namespace)["status"]))
 
 
-def test_the_pods_of_a_job_alone_exit_with_the_code_that_a_test_sets(kube: Kube, namespace: str) -> None:
+def test_only_pods_of_jobs_exit_with_the_code_that_the_test_sets(kube: Kube, namespace: str) -> None:
     set_pod_failure(kube, namespace, "exit-28")
     spec = {"restartPolicy": "Never", "containers": [{"name": "main", "image": "any"}]}
     job = {"backoffLimit": 0, "template": {"spec": spec}}

@@ -48,7 +48,7 @@ def name(kube: Kube, namespace: str) -> str:
     return f"projects/{project}/locations/{zone}/instances/{instance}"
 
 
-def test_the_instance_of_a_claim_is_known_under_its_volume_handle(
+def test_the_instance_of_a_pvc_has_the_name_in_its_volume_handle(
     client: Any, kube: Kube, namespace: str, name: str
 ) -> None:
     found = client.get_instance(name=name)
@@ -62,7 +62,7 @@ def test_the_instance_of_a_claim_is_known_under_its_volume_handle(
     assert name in [one.name for one in client.list_instances(parent=name.partition("/instances/")[0])]
 
 
-def test_an_instance_of_the_driver_is_shown_while_it_is_created_and_grown(
+def test_an_instance_of_the_driver_is_shown_while_it_is_created_and_resized(
     client: Any, kube: Kube, namespace: str, lustre: LustreService
 ) -> None:
     def shown() -> Any:
@@ -80,7 +80,7 @@ def test_an_instance_of_the_driver_is_shown_while_it_is_created_and_grown(
     eventually(lambda: (shown().state.name, shown().capacity_gib) == ("ACTIVE", 18000))
 
 
-def test_an_instance_of_the_driver_takes_part_in_transfers(
+def test_an_instance_of_the_driver_can_import_and_export(
     client: Any, drivers: LustreProject, name: str
 ) -> None:
     drivers.configure(name, export_seconds=HELD, objects=100)
@@ -110,7 +110,7 @@ def test_an_instance_of_the_driver_shows_what_a_test_sets(
     assert drivers.instances()[name]["directories"] == ["/", "/kv"]
 
 
-def test_only_the_claim_deletes_the_instance_of_the_driver(
+def test_only_the_deletion_of_the_pvc_deletes_the_instance_of_the_driver(
     client: Any, kube: Kube, namespace: str, name: str
 ) -> None:
     with pytest.raises(Exception, match="by their claims only"):
@@ -126,7 +126,7 @@ def test_only_the_claim_deletes_the_instance_of_the_driver(
     assert gone()
 
 
-def test_the_server_ends_at_once_though_requests_are_held() -> None:
+def test_the_server_ends_at_once_while_requests_are_held() -> None:
     (port,) = free_ports(1)
     api = LustreAPIClient(f"http://127.0.0.1:{port}")
     command = [sys.executable, "-m", "testbed.lustre.server", f"--port={port}"]

@@ -20,7 +20,7 @@ from testbed.lustre.server import LustreAPI
 from testbed.waiting import eventually
 
 
-def test_any_status_can_be_answered_as_often_as_wanted(client: Any, project: LustreProject) -> None:
+def test_any_error_can_be_returned_any_number_of_times(client: Any, project: LustreProject) -> None:
     project.put("cache")
     fault = project.fail(refusal("UNAVAILABLE"), "get", times=2)
     project.fail(Reply(418, b"<html>", "text/html"), "get")
@@ -33,7 +33,7 @@ def test_any_status_can_be_answered_as_often_as_wanted(client: Any, project: Lus
     assert fault.hits() == 2
 
 
-def test_permission_may_be_denied_for_good_until_healed(client: Any, project: LustreProject) -> None:
+def test_permission_is_denied_until_healed(client: Any, project: LustreProject) -> None:
     project.fail(refusal("PERMISSION_DENIED"), times=-1)
     for _ in range(3):
         with pytest.raises(Forbidden, match=r"lustre\.instances"):
@@ -44,7 +44,7 @@ def test_permission_may_be_denied_for_good_until_healed(client: Any, project: Lu
 
 
 @pytest.mark.parametrize("carried_out", [False, True])
-def test_an_answer_is_lost_before_or_after_the_request_was_carried_out(
+def test_a_response_is_lost_before_or_after_the_request_takes_effect(
     client: Any, project: LustreProject, carried_out: bool
 ) -> None:
     project.fail(Drop(), "create", carried_out=carried_out)
@@ -57,7 +57,7 @@ def test_an_answer_is_lost_before_or_after_the_request_was_carried_out(
 
 
 @pytest.mark.parametrize(("carried_out", "meanwhile"), [(False, 0), (True, 1)])
-def test_a_held_request_is_answered_when_it_is_let_go(
+def test_a_held_request_is_answered_when_it_is_released(
     client: Any, project: LustreProject, carried_out: bool, meanwhile: int
 ) -> None:
     fault = project.fail(Hold(), "create", carried_out=carried_out)
@@ -70,7 +70,7 @@ def test_a_held_request_is_answered_when_it_is_let_go(
     assert get(client).state.name == "ACTIVE"
 
 
-def test_an_answer_that_trickles_in_never_ends(client: Any, project: LustreProject) -> None:
+def test_a_trickling_response_never_ends(client: Any, project: LustreProject) -> None:
     fault = project.fail(Hold(trickle=True), "get")
     with ThreadPoolExecutor() as threads:
         answer = threads.submit(get, client)
@@ -80,13 +80,13 @@ def test_an_answer_that_trickles_in_never_ends(client: Any, project: LustreProje
             answer.result()
 
 
-def test_a_client_gives_up_on_a_held_request(client: Any, project: LustreProject) -> None:
+def test_a_client_times_out_on_a_held_request(client: Any, project: LustreProject) -> None:
     project.fail(Hold(), "get")
     with pytest.raises(ReadTimeout):
         client.get_instance(name=NAME, timeout=0.1)
 
 
-def test_faults_are_of_one_project_or_one_instance(
+def test_faults_apply_to_one_project_or_one_instance(
     client: Any, server: LustreAPI, project: LustreProject
 ) -> None:
     other = server.project("p2").put("cache")
@@ -98,7 +98,7 @@ def test_faults_are_of_one_project_or_one_instance(
     assert refused(lambda: get(client))[:2] == (500, "INTERNAL")
 
 
-def test_a_fault_of_an_instance_meets_the_polls_of_its_operations(
+def test_a_fault_of_an_instance_applies_to_polls_of_its_operations(
     client: Any, project: LustreProject
 ) -> None:
     operation = create(client)
@@ -162,12 +162,12 @@ def test_operations_are_found_by_a_filter(client: Any, project: LustreProject) -
         client.list_operations({"name": PARENT, "filter": "metadata.verb is create"})
 
 
-def test_what_is_not_served_says_so(client: Any, project: LustreProject) -> None:
+def test_an_unsupported_request_is_refused(client: Any, project: LustreProject) -> None:
     with pytest.raises(Exception, match="does not serve GET"):
         client.list_mirrors(parent=NAME)
 
 
-def test_steering_that_makes_no_sense_is_refused(project: LustreProject) -> None:
+def test_invalid_steering_is_refused(project: LustreProject) -> None:
     with pytest.raises(ValueError, match="no such settings"):
         project.act("configure", values={"colour": "blue"}, instance="")
     with pytest.raises(ValueError, match="no number of seconds"):
@@ -182,7 +182,7 @@ def test_steering_that_makes_no_sense_is_refused(project: LustreProject) -> None
         project.act("dance")
 
 
-def test_reset_forgets_what_was_set_and_keeps_what_is_there(client: Any, project: LustreProject) -> None:
+def test_reset_removes_settings_and_keeps_instances(client: Any, project: LustreProject) -> None:
     project.put("cache")
     project.configure(create_seconds=HELD, quota_gib=1)
     project.stockout()

@@ -13,9 +13,7 @@ from testbed.lustre.operations import HELD
 from testbed.waiting import eventually
 
 
-def test_an_instance_is_created_by_an_operation_and_then_has_all_that_a_mount_needs(
-    client: Any, project: LustreProject
-) -> None:
+def test_a_created_instance_has_everything_that_a_mount_needs(client: Any, project: LustreProject) -> None:
     project.configure(create_seconds=HELD)
     operation = create(client, google_instance(labels={"team": "search"}, description="KV cache"))
     assert not operation.operation.done
@@ -33,7 +31,7 @@ def test_an_instance_is_created_by_an_operation_and_then_has_all_that_a_mount_ne
     assert made.create_time <= made.update_time
 
 
-def test_the_answer_to_a_request_is_never_a_finished_operation(client: Any, project: LustreProject) -> None:
+def test_a_request_never_returns_a_finished_operation(client: Any, project: LustreProject) -> None:
     operation = create(client)
     assert not operation.operation.done
     found = client.get_operation({"name": operation.operation.name})
@@ -48,7 +46,7 @@ def test_an_operation_takes_as_long_as_configured(client: Any, project: LustrePr
     eventually(lambda: client.get_operation({"name": operation.operation.name}).done)
 
 
-def test_a_repeated_request_is_the_same_operation_before_and_after_its_end(
+def test_a_repeated_request_returns_the_same_operation_before_and_after_its_end(
     client: Any, project: LustreProject
 ) -> None:
     project.configure(create_seconds=HELD)
@@ -72,7 +70,7 @@ def test_a_repeated_request_is_the_same_operation_before_and_after_its_end(
     assert project.instances() == {}
 
 
-def test_a_request_id_that_is_no_uuid_or_another_requests_is_refused(
+def test_a_request_id_that_is_not_a_uuid_or_is_already_used_is_refused(
     client: Any, project: LustreProject
 ) -> None:
     assert refused(lambda: create(client, request_id="one"))[:2] == (400, "INVALID_ARGUMENT")
@@ -146,7 +144,7 @@ def test_an_instance_has_a_valid_id_and_is_in_a_zone(client: Any, project: Lustr
     assert refused(lambda: create(client, name=name))[:2] == (400, "INVALID_ARGUMENT")
 
 
-def test_an_update_changes_what_its_mask_names_in_either_spelling(
+def test_an_update_changes_the_fields_of_its_mask_in_either_spelling(
     client: Any, project: LustreProject
 ) -> None:
     done(create(client, google_instance(description="old", labels={"a": "b"})))
@@ -161,7 +159,7 @@ def test_an_update_changes_what_its_mask_names_in_either_spelling(
     assert call.query["updateMask"] == "capacityGib"
 
 
-def test_without_a_mask_the_fields_that_are_there_change(client: Any, project: LustreProject) -> None:
+def test_without_a_mask_the_fields_of_the_body_change(client: Any, project: LustreProject) -> None:
     done(create(client, google_instance(description="old")))
     wanted = google_instance(18000, name=NAME)
     assert done(client.update_instance({"instance": wanted})).capacity_gib == 18000
@@ -180,12 +178,14 @@ def test_without_a_mask_the_fields_that_are_there_change(client: Any, project: L
         {"capacity_gib": 1_602_000},
     ],
 )
-def test_what_cannot_change_is_refused(client: Any, project: LustreProject, change: dict[str, Any]) -> None:
+def test_an_update_of_an_immutable_field_is_refused(
+    client: Any, project: LustreProject, change: dict[str, Any]
+) -> None:
     done(create(client, google_instance(18000)))
     assert refused(lambda: update(client, **change))[:2] == (400, "INVALID_ARGUMENT")
 
 
-def test_an_instance_created_above_the_threshold_grows_in_large_steps(
+def test_an_instance_created_above_the_threshold_is_resized_in_large_steps(
     client: Any, project: LustreProject
 ) -> None:
     done(create(client, google_instance(1_584_000)))
@@ -201,7 +201,7 @@ def test_an_upgrade_shows_its_state_and_then_its_version(client: Any, project: L
     assert done(operation).effective_version == "Lustre_20261201.02_p01"
 
 
-def test_a_deleted_instance_is_deleting_and_then_unknown(client: Any, project: LustreProject) -> None:
+def test_a_deleted_instance_is_deleting_and_then_not_found(client: Any, project: LustreProject) -> None:
     done(create(client))
     project.configure(delete_seconds=HELD)
     operation = client.delete_instance(name=NAME)
@@ -212,7 +212,7 @@ def test_a_deleted_instance_is_deleting_and_then_unknown(client: Any, project: L
         get(client)
 
 
-def test_one_operation_at_a_time_others_are_aborted(client: Any, project: LustreProject) -> None:
+def test_a_second_operation_at_the_same_time_is_aborted(client: Any, project: LustreProject) -> None:
     project.configure(create_seconds=HELD)
     running = create(client)
     for call in (lambda: update(client, description="x"), lambda: client.delete_instance(name=NAME)):
@@ -236,7 +236,7 @@ def test_a_state_that_a_test_sets_is_shown_and_refuses_changes(
     done(update(client, capacity_gib=18000))
 
 
-def test_maintenance_is_announced_and_called_off(client: Any, project: LustreProject) -> None:
+def test_maintenance_is_announced_and_cancelled(client: Any, project: LustreProject) -> None:
     project.put("cache")
     project.schedule_maintenance("cache", "2026-12-06T02:00:00Z", "2026-12-06T03:00:00Z")
     schedule = get(client).upcoming_maintenance_schedule
@@ -245,7 +245,9 @@ def test_maintenance_is_announced_and_called_off(client: Any, project: LustrePro
     assert not get(client).upcoming_maintenance_schedule
 
 
-def test_the_quota_refuses_at_once_both_creation_and_growth(client: Any, project: LustreProject) -> None:
+def test_creation_and_resize_beyond_the_quota_are_refused_at_once(
+    client: Any, project: LustreProject
+) -> None:
     project.configure(quota_gib=18000)
     assert refused(lambda: create(client, google_instance(27000)))[:2] == (429, "RESOURCE_EXHAUSTED")
     done(create(client))

@@ -80,7 +80,7 @@ def test_an_import_counts_what_it_moves_and_ends(client: Any, lustre: LustreProj
     assert told.create_time <= told.end_time
 
 
-def test_an_export_goes_the_other_way(client: Any, lustre: LustreProject) -> None:
+def test_an_export_copies_in_the_other_direction(client: Any, lustre: LustreProject) -> None:
     operation = exports(client)
     lustre.finish(operation.operation.name)
     assert done(operation) == lustre_v1.ExportDataResponse()
@@ -90,7 +90,7 @@ def test_an_export_goes_the_other_way(client: Any, lustre: LustreProject) -> Non
     assert (moved.source_lustre_path.path, moved.destination_gcs_path.uri) == ("/kv", BUCKET)
 
 
-def test_a_transfer_of_a_set_length_moves_by_the_clock(client: Any, lustre: LustreProject) -> None:
+def test_a_transfer_with_a_duration_progresses_with_time(client: Any, lustre: LustreProject) -> None:
     lustre.configure(import_seconds=1000, objects=10_000_000)
     operation = imports(client)
     first = counters(client, operation)
@@ -98,9 +98,7 @@ def test_a_transfer_of_a_set_length_moves_by_the_clock(client: Any, lustre: Lust
     assert counters(client, operation)[1] > first[1]
 
 
-def test_what_cannot_be_moved_is_counted_and_at_most_five_objects_are_named(
-    client: Any, lustre: LustreProject
-) -> None:
+def test_failed_objects_are_counted_and_at_most_five_are_named(client: Any, lustre: LustreProject) -> None:
     lustre.cannot_move(Failure("PERMISSION_DENIED", 40), Failure("NOT_FOUND", 2, ("gone",)))
     operation = imports(client)
     lustre.finish(operation.operation.name)
@@ -121,7 +119,7 @@ def test_a_failed_transfer_keeps_its_counters(client: Any, lustre: LustreProject
     assert counters(client, operation)[1] == 500
 
 
-def test_a_cancelled_transfer_says_so(client: Any, lustre: LustreProject) -> None:
+def test_a_cancelled_transfer_reports_cancelled(client: Any, lustre: LustreProject) -> None:
     operation = imports(client)
     client.cancel_operation({"name": operation.operation.name})
     with pytest.raises(Cancelled):
@@ -130,7 +128,7 @@ def test_a_cancelled_transfer_says_so(client: Any, lustre: LustreProject) -> Non
     lustre.finish(imports(client).operation.name)
 
 
-def test_one_transfer_at_a_time_and_no_change_meanwhile(client: Any, lustre: LustreProject) -> None:
+def test_a_transfer_excludes_other_transfers_and_changes(client: Any, lustre: LustreProject) -> None:
     operation = imports(client)
     for call in (
         lambda: imports(client),
@@ -144,7 +142,7 @@ def test_one_transfer_at_a_time_and_no_change_meanwhile(client: Any, lustre: Lus
     lustre.finish(exports(client).operation.name)
 
 
-def test_a_repeated_transfer_is_the_same_operation(client: Any, lustre: LustreProject) -> None:
+def test_a_repeated_transfer_returns_the_same_operation(client: Any, lustre: LustreProject) -> None:
     request_id = str(uuid.uuid4())
     operation = exports(client, request_id=request_id)
     assert exports(client, request_id=request_id).operation.name == operation.operation.name
@@ -164,7 +162,7 @@ def test_a_repeated_transfer_is_the_same_operation(client: Any, lustre: LustrePr
         (BUCKET, "/missing", "does not exist"),
     ],
 )
-def test_paths_that_lead_nowhere_are_refused(
+def test_invalid_paths_are_refused(
     client: Any, lustre: LustreProject, uri: str, path: str, word: str
 ) -> None:
     status, code, message = refused(lambda: imports(client, uri, path))
@@ -177,7 +175,7 @@ def test_a_bucket_needs_no_slash_but_a_path_in_it_does(client: Any, lustre: Lust
     lustre.finish(imports(client, uri).operation.name)
 
 
-def test_an_import_goes_to_a_directory_that_exists(client: Any, lustre: LustreProject) -> None:
+def test_an_import_needs_an_existing_directory(client: Any, lustre: LustreProject) -> None:
     lustre.mkdir("cache", "/kv/")
     lustre.finish(imports(client, path="/kv").operation.name)
     lustre.finish(imports(client, path="/kv/").operation.name)
@@ -192,7 +190,7 @@ def test_a_transfer_ends_with_its_instance(client: Any, lustre: LustreProject) -
     assert get_operation(client, operation).error.code == 10
 
 
-def test_settings_of_an_instance_go_before_those_of_its_project(
+def test_settings_of_an_instance_override_those_of_its_project(
     client: Any, server: LustreAPI, lustre: LustreProject
 ) -> None:
     other = lustre.put("other")
