@@ -126,7 +126,7 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
 }
 _OTHER = Advice(
     Reason.FAILED,
-    f"{_AUTOMATIC} If the error remains, check the operation in the Cloud Console and contact Google support.",
+    "If retries do not help, check the operation in the Cloud Console and contact Google support.",
     retry=Retry.REPEATED_IF_OFTEN,
 )
 
