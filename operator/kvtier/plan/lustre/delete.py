@@ -133,7 +133,7 @@ def claim_text(name: str, holders: Iterable[str] = ()) -> str:
 
 
 def creating_text(name: str) -> str:
-    """What a PVC waits for whose instance is being created."""
+    """What the deletion of a PVC waits for while its instance is being created."""
     return f"The CSI driver is creating an instance for PVC {name}. kvtier deletes the PVC afterwards."
 
 
@@ -223,12 +223,12 @@ def _delete_instance(context: Context) -> Step:
         return Step()
     create = follow(operations, "Create", None)
     if lustre.unseen is not None:
-        waits = sentences(f"It is unknown whether instance {name} still exists", lustre.unseen)
-        return Step(part(create), (waits,))
+        unknown = sentences(f"It is unknown whether instance {name} still exists", lustre.unseen)
+        return Step(part(create), (unknown,))
     if lustre.instance is None:
         coming = f"kvtier waits for the creation of instance {name} to end, and then deletes the instance."
-        waits_too = (coming,) if _may_appear(operations) else ()
-        return Step(part(create, follow(operations, "Delete", None)), waits_too)
+        waits = (coming,) if _may_appear(operations) else ()
+        return Step(part(create, follow(operations, "Delete", None)), waits)
     if not ours(context.pool, lustre.instance):
         kept = (
             f"The labels of instance {name} are not those of this pool, so kvtier keeps it. {_manually(name)}"
