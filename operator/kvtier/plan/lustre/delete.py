@@ -91,8 +91,11 @@ def delete_tier(context: Context) -> Step:
     if volumes:
         return Step(Part(writes), (volumes_text(volumes),))
     if coming := _coming(lustre):
-        text = "kvtier waits for the CSI driver to create the PersistentVolume of instance"
-        return Step(waits=(f"{text} {coming.name}, and then deletes both.",))
+        text = (
+            f"kvtier waits for the CSI driver to create the PersistentVolume of instance {coming.name}, and then "
+            "deletes both."
+        )
+        return Step(waits=(text,))
     step = _delete_instance(context)
     return step if step.waits else _delete_own_volume(lustre, step)
 
