@@ -62,6 +62,12 @@ class Sentence:
     pattern: re.Pattern[str] = field(compare=False)
 
 
+_NO_MESSAGES = {
+    "KV cache of {}/{}, made by kvtier",  # the description of a Lustre instance
+    "Unable to attach or mount volumes",  # begins a message of the kubelet
+}
+
+
 @cache
 def sentences() -> tuple[Sentence, ...]:
     """Every text in the source that begins as a sentence does, apart from docstrings and exceptions."""
@@ -71,7 +77,7 @@ def sentences() -> tuple[Sentence, ...]:
         for path in files
         if str(path.relative_to(SOURCE)) not in _ELSEWHERE
         for line, text in texts(ast.parse(path.read_text()), _silent)
-        if text[0].isupper() or text.startswith("{}")
+        if (text[0].isupper() or text.startswith("{}")) and text not in _NO_MESSAGES
     )
 
 
@@ -109,7 +115,7 @@ def rows(seen: set[Row]) -> list[Row]:
     chosen, said = [], set[Any]()
     for row in sorted(seen, key=_rank):
         new = {(row.of, row.status, row.reason)} | {
-            one.place for one in sentences() if one.pattern.search(row.message)
+            one for one in sentences() if one.pattern.search(row.message)
         }
         if not new <= said:
             chosen.append(row)

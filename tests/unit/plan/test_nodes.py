@@ -107,6 +107,24 @@ def test_nodes_are_usable_without_capacity_so_that_engines_keep_waiting(provisio
     assert nodes.usable
 
 
+@pytest.mark.parametrize(
+    ("why", "advice"),
+    [
+        ("GCE quota exceeded", "Request more quota for this machine type and its GPUs."),
+        (
+            "reservation is full",
+            "Check that the reservation exists, is shared with this project, and has unused",
+        ),
+        ("IP space exhausted", "Give the cluster's subnet a larger range for nodes or Pods."),
+        ("GCE out of resources", "Reserve the machines, or choose another machine type."),
+    ],
+)
+def test_a_failed_scale_up_is_reported_with_advice(why: str, advice: str) -> None:
+    event = Event("Pod", "any", "FailedScaleUp", f"failed: {why}. Pod is at risk of not being scheduled")
+    (condition,) = plan_nodes(context(POOL, CLASS, pod_events=(event,)), checks()).part.conditions
+    assert_verdict(condition, "NodePoolReady", "False", "CapacityUnavailable", advice)
+
+
 def _priority(of: KVCachePool) -> dict[str, Any]:
     (priority,) = manifest(of, "ComputeClass")["spec"]["priorities"]
     return dict(priority)

@@ -316,6 +316,65 @@ def test_models_ready_with(
     assert part.again == (None if ready else 20)
 
 
+_RPC = 'MountVolume.MountDevice failed for volume "pvc-1" : rpc error: code = Internal desc = '
+
+
+@table(
+    "event, message, words",
+    {
+        "a name that is mounted": (
+            "FailedMount",
+            f"{_RPC}A mountpoint with the same lustre filesystem name",
+            "Another Lustre file system of this name is mounted",
+        ),
+        "an instance out of reach": ("FailedMount", f"{_RPC}Is the MGS running?", "The node does not reach"),
+        "a wrong name": (
+            "FailedMount",
+            f"{_RPC}Is the filesystem name correct?",
+            "no file system of this name",
+        ),
+        "missing modules": (
+            "FailedMount",
+            f"{_RPC}No such device",
+            "The Lustre kernel modules are not loaded",
+        ),
+        "a missing driver": (
+            "FailedMount",
+            "driver name x not found in the list of registered CSI drivers",
+            "The Lustre CSI driver does not run",
+        ),
+        "an unknown cause": ("FailedMount", f"{_RPC}out of cheese", "The Pod cannot mount a volume."),
+        "a missing image": (
+            "Failed",
+            'Failed to pull image "x": not found',
+            "The kubelet reports: Failed to pull",
+        ),
+    },
+)
+def test_models_ready_says_why_a_pod_does_not_start(event: str, message: str, words: str) -> None:
+    engine = deployment(POOL, ready=0)
+    seen = Event("Pod", f"{engine['metadata']['name']}-a", event, message, "Warning")
+    part = plan_serving(context(POOL, engine, pod_events=(seen,)), checks(), USABLE, nodes_usable=True)
+    assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", words)
+
+
+def test_models_ready_has_the_message_of_the_autoscaler() -> None:
+    engine = deployment(POOL, ready=0)
+    name = f"{engine['metadata']['name']}-a"
+    seen = tuple(
+        Event("Pod", name, reason, message, "Warning")
+        for reason, message in {
+            "FailedScheduling": "no GPU",
+            "NotTriggerScaleUp": "no node pool fits",
+        }.items()
+    )
+    part = plan_serving(context(POOL, engine, pod_events=seen), checks(), USABLE, nodes_usable=True)
+    assert (
+        "The scheduler reports: no GPU. The autoscaler reports: no node pool fits."
+        in part.conditions[0].message
+    )
+
+
 def test_a_model_with_zero_replicas_is_ready_once_it_exists() -> None:
     none = pool(models=[model(replicas=0)])
     assert _plan(none).conditions[0].reason == "Starting"

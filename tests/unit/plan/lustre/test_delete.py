@@ -117,6 +117,10 @@ def test_the_deletion_waits_for(
     (waits,) = step.waits
     assert words in waits
     assert step.part.deletes == ()
+    known = replace(facts(), volumes=Volumes({volume.name: volume}))
+    status = plan(CSI, replace(observed(*children, facts=known), **seen), NOW).status
+    assert status is not None
+    assert words in status.conditions[0].message
 
 
 @pytest.mark.parametrize("policy", ["Delete", "Retain"])
