@@ -49,19 +49,22 @@ def _existing(lustre: LustreTier, has: int | None) -> Condition:
     """Compares spec.tiers.lustre.capacity with the instance, whose capacity (`has`) may be unknown."""
     given = lustre.size
     if has is None:
-        seen = f"lustre.capacity is {lustre.capacity}." if given else "lustre.capacity is not set."
+        seen = f"The capacity in the spec is {lustre.capacity}." if given else "The spec sets no capacity."
         return true(CAPACITY_VALID, Reason.EXISTING, f"{seen} The capacity of the instance is unknown.")
     if given > has:
         return false(
             CAPACITY_VALID,
             Reason.LARGER_THAN_INSTANCE,
-            f"lustre.capacity is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set it to {gib(has)}.",
+            f"The capacity in the spec is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set it to "
+            f"{gib(has)}.",
         )
     if 0 < given < has:
         return true(
             CAPACITY_VALID,
             Reason.SMALLER_THAN_INSTANCE,
-            f"lustre.capacity is {lustre.capacity}, {lustre.instance} has {gib(has)}. Set it to {gib(has)} to use all.",
+            f"The capacity in the spec is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set it to "
+            f"{gib(has)} to "
+            "use all of it.",
         )
     return true(CAPACITY_VALID, Reason.EXISTING, f"The instance has {gib(has)}.")
 

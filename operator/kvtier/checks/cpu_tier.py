@@ -57,7 +57,7 @@ def check(context: Context) -> Condition:
     for name, need in needs.items():
         fault = _fault(need, rooms)
         if fault is not None:
-            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"Model {name}: {fault}")
+            return false(CPU_TIER_FITS, Reason.TOO_LARGE, f"Model {name} does not fit: {fault}")
     demands = sentences(*(f"Model {name}: {_demand(need, rooms)}" for name, need in needs.items()))
     if rooms:
         return true(CPU_TIER_FITS, Reason.FITS, demands)
@@ -76,8 +76,8 @@ def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> 
         limits = (tier, model.engine.pinned_tier_gib, model.engine.version)
         fault = pinning_fault(*limits, confidential=bool(confidential))
         if fault:
-            where = f"On {node_names(confidential)}" if confidential else f"Model {model.spec.name}"
-            return f"{where}: {fault}"
+            who = f"Nodes {node_names(confidential)}" if confidential else f"Model {model.spec.name}"
+            return f"{who} cannot use the CPU tier: {fault}"
     return None
 
 

@@ -25,10 +25,14 @@ def check(context: Context) -> Condition:
         name = f"Model {model.spec.name}"
         for reason, fault in _faults(model, tiers):
             if fault:
-                return false(ENGINE_SUPPORTED, reason, f"{name}: {fault}")
+                return false(ENGINE_SUPPORTED, reason, f"{name} cannot be served: {fault}")
         notes += [f"{name}: {note}" for note in engine_notes(model.spec, model.engine, _groups(model))]
     known = sorted({_versions(model) for model in context.models})
-    return true(ENGINE_SUPPORTED, Reason.SUPPORTED, sentences(f"kvtier supports {', '.join(known)}", *notes))
+    return true(
+        ENGINE_SUPPORTED,
+        Reason.SUPPORTED,
+        sentences(f"The pool uses supported versions: {', '.join(known)}", *notes),
+    )
 
 
 def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None]]:

@@ -12,16 +12,18 @@ from kvtier.engines.kv_dtypes import Traits
 def check(context: Context) -> Condition:
     """True also where something is unknown, which the message then says: vLLM itself refuses what it cannot do."""
     if all(model.spec.kv_cache_dtype == "auto" for model in context.models):
-        return true(KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_NEEDED, "kvCacheDtype is auto for every model.")
+        return true(KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_NEEDED, "Every model uses kvCacheDtype auto.")
     accelerator, doubts = context.pool.spec.node_pool.accelerator.type, []
     for model in context.models:
         name, dtype = model.spec.name, model.spec.kv_cache_dtype
         traits = kv_dtypes.traits(model.spec, model.config)
         fault = _version_fault(dtype, model.engine) or kv_dtypes.fault(dtype, accelerator, traits)
         if fault:
-            return false(KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_SUPPORTED, f"Model {name}: {fault}")
+            return false(
+                KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_SUPPORTED, f"Model {name} cannot be served: {fault}"
+            )
         doubts += [f"Model {name}: {doubt}" for doubt in _doubts(dtype, accelerator, traits)]
-    message = sentences(f"kvCacheDtype has no known incompatibility with {accelerator}", *doubts)
+    message = sentences(f"No known incompatibility of kvCacheDtype with {accelerator}", *doubts)
     return true(KV_CACHE_DTYPE_SUPPORTED, Reason.SUPPORTED, message)
 
 

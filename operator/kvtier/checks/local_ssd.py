@@ -35,11 +35,13 @@ def check(context: Context) -> Condition:
             f"The Local SSDs of {of} are unknown. Set nodePool.localSSDCount.",
         )
     if disks.count == 0:
-        remedy = "Choose" if disks.fixed else "Set nodePool.localSSDCount, choose"
+        remedy = "Choose another machine type, or remove tiers.localSSD"
+        if not disks.fixed:
+            remedy = "Set nodePool.localSSDCount, choose another machine type, or remove tiers.localSSD"
         return false(
             LOCAL_SSD_SUPPORTED,
             Reason.NO_LOCAL_SSD,
-            f"{nodes.machine_type} has no Local SSD. {remedy} another machine type, or remove tiers.localSSD.",
+            f"{nodes.machine_type} has no Local SSD. {remedy}.",
         )
     if disks.fixed and nodes.local_ssd_count not in (None, disks.count):
         return false(

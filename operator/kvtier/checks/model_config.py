@@ -14,32 +14,33 @@ def check(context: Context) -> Condition:
     models = context.models
     for model in models:
         if model.document.fault:
-            message = f"Model {model.spec.name}: {model.document.fault}"
+            message = f"Model {model.spec.name} has no usable config.json: {model.document.fault}"
             return false(MODEL_CONFIG_VALID, Reason.NOT_USABLE, message)
     unread = [model.spec.name for model in models if model.document.unread]
     if unread:
         return unknown(
             MODEL_CONFIG_VALID,
             Reason.NOT_READABLE,
-            f"Model {unread[0]}: its ConfigMap could not be read. Grant kvtier get on configmaps.",
+            f"The ConfigMap of model {unread[0]} could not be read. Grant kvtier get on configmaps.",
         )
     reason = Reason.KNOWN if all(model.geometry for model in models) else Reason.NOT_KNOWN
-    sizes = sentences(*(f"Model {one.spec.name}: {_size(one)}" for one in models))
+    sizes = sentences(*(_size(one) for one in models))
     return true(MODEL_CONFIG_VALID, reason, sizes)
 
 
 def _size(model: ModelView) -> str:
     """Most bytes per token in a tier, or why they are unknown."""
-    if model.geometry:
-        return f"{math.ceil(model.geometry.tier_token_bytes())} bytes per token."
     spec = model.spec
+    if model.geometry:
+        return f"Model {spec.name} takes {math.ceil(model.geometry.tier_token_bytes())} bytes per token."
+    unknown_size = f"The size of model {spec.name} per token is unknown"
     if model.config is None:
         named = f"{spec.model} at revision {spec.revision}" if spec.revision else spec.model
-        return f"bytes per token unknown, because kvtier does not know {named}. Set modelConfigFrom."
+        return f"{unknown_size}, because kvtier does not know {named}. Set modelConfigFrom."
     changed = given(spec.extra_args, model.engine.geometry_flags)
     if changed:
-        return f"bytes per token unknown, because {changed[0].flag} in extraArgs may change what is cached."
+        return f"{unknown_size}, because {changed[0].flag} in extraArgs may change what is cached."
     return (
-        f"bytes per token unknown, because kvtier does not know how vLLM caches such a model as {spec.kv_cache_dtype} "
+        f"{unknown_size}, because kvtier does not know how vLLM caches such a model as {spec.kv_cache_dtype} "
         f"on {spec.tensor_parallel_size} GPUs."
     )

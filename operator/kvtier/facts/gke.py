@@ -74,7 +74,7 @@ def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
     match error:
         case errors.NoCredentialsError():
             return sentences(
-                f"kvtier has no valid credentials to read {where} from the GKE API: {error}",
+                f"No valid credentials to read {where} from the GKE API: {error}",
                 "Give kvtier's service account roles/container.clusterViewer through Workload Identity",
             )
         case errors.NoAnswerError():
@@ -102,8 +102,10 @@ def _refusal(where: str, error: errors.GoogleError) -> str:
             )
         case 429:
             return sentences(
-                f"The GKE API quota was exceeded while reading {where}: {error}", "Raise it. kvtier retries"
+                f"The GKE API quota was exceeded while reading {where}: {error}",
+                "Raise it. kvtier retries",
             )
     return sentences(
-        f"The GKE API returned {error.code} for {where}: {error}", "No action needed; kvtier retries"
+        f"The GKE API returned {error.code} for {where}: {error}",
+        "No action needed; kvtier retries",
     )

@@ -105,7 +105,7 @@ class InstanceCache:
 
     def __init__(self, name: str, pace: Pace = DEFAULT) -> None:
         self._pace = pace
-        self._answer: Answer[Instance] = Answer(f"kvtier waits for the Lustre API to return {name}.")
+        self._answer: Answer[Instance] = Answer(f"The Lustre API has not returned {name} yet.")
         self._operations: dict[str, _Followed] = {}
         self.changes = 0
 
@@ -307,7 +307,7 @@ def _hint(name: str, error: GoogleError) -> str:
     match error:
         case errors.NoCredentialsError():
             return sentences(
-                f"kvtier has no valid credentials to read {name} from the Lustre API: {error}",
+                f"No valid credentials to read {name} from the Lustre API: {error}",
                 f"Give kvtier's service account {_ROLES}, through Workload Identity",
             )
         case errors.NoAnswerError():
@@ -329,15 +329,20 @@ def _refusal(name: str, error: GoogleError) -> str:
                 f"(Workload Identity) {_ROLES}",
             )
         case "InvalidArgument":
-            return sentences(f"The Lustre API refused the name {name}: {error}", "Correct spec.tiers.lustre")
+            return sentences(
+                f"The Lustre API refused the name {name}: {error}",
+                "Correct spec.tiers.lustre",
+            )
         case "ResourceExhausted":
             return sentences(
-                f"The Lustre API quota was exceeded while reading {name}: {error}", "Raise it. kvtier retries"
+                f"The Lustre API quota was exceeded while reading {name}: {error}",
+                "Raise it. kvtier retries",
             )
         case "Unimplemented":
             return _not_the_api(name, error)
     return sentences(
-        f"The Lustre API returned {error.code} for {name}: {error}", "No action needed; kvtier retries"
+        f"The Lustre API returned {error.code} for {name}: {error}",
+        "No action needed; kvtier retries",
     )
 
 

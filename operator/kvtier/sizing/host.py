@@ -87,7 +87,9 @@ def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, where: s
     if pods * tier <= allowed:
         return None
     whole, most = gib(max(int(allowed), 0) // GIB * GIB), largest_tier(pods, beside, allocatable)
-    remedy = f"Reduce them to {gib(most)} or less per Pod" if most else "Use nodes with more memory"
+    remedy = "Use nodes with more memory"
+    if most:
+        remedy = f"Reduce them to {gib(most)} or less per Pod"
     return (
         f"CPU tiers need {pods} x {gib(tier)}, but {where} allows {whole}: {NODE_MEMORY.tier_share:.0%} of what "
         f"{pods} x {gib(beside)} for engines leave of {gib(allocatable)}. {remedy}."

@@ -133,7 +133,7 @@ def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | No
         ),
         "a size in the spec counts while the API does not report one": (
             _of(by_hand()),
-            "True Existing: lustre.capacity is 18000Gi. The capacity of the instance is unknown.",
+            "True Existing: The capacity in the spec is 18000Gi. The capacity of the instance is unknown.",
         ),
         "the API may confirm the size": (_of(by_hand(), instance(18_000)), "True Existing: has 18000Gi"),
         "a size larger than the instance is refused": (
@@ -142,7 +142,7 @@ def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | No
         ),
         "a size smaller than the instance is reported, and works": (
             _of(by_hand(capacity="9000Gi"), instance(18_000)),
-            f"True SmallerThanInstance: is 9000Gi, {NAME} has 18000Gi. Set it to 18000Gi to use all.",
+            f"True SmallerThanInstance: is 9000Gi, but {NAME} has 18000Gi. Set it to 18000Gi to use all of it.",
         ),
     },
 )

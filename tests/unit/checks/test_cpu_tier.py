@@ -32,7 +32,8 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         ),
         "one more GiB is too large, and the message contains the limit": (
             _pool("1435Gi"),
-            "False TooLarge: Model m8: CPU tiers need 1 x 1435Gi, but a3-highgpu-8g allows 1434Gi: 80% of what 1 x "
+            "False TooLarge: Model m8 does not fit: CPU tiers need 1 x 1435Gi, but a3-highgpu-8g allows 1434Gi: 80% of "
+            "what 1 x "
             "34Gi "
             "for engines leave of 1827Gi. Reduce them to 1434Gi or less per Pod.",
         ),
@@ -43,7 +44,7 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         "the GPUs of a Pod share its tier": (_pool("400Gi", 8), "True Fits: 1 x 400Gi"),
         "each of several models is checked": (
             _pool("400Gi", 8, 2, replicas=9),
-            "False TooLarge: Model m2: CPU tiers need 4 x 400Gi",
+            "False TooLarge: Model m2 does not fit: CPU tiers need 4 x 400Gi",
         ),
         "GPUs stay idle if the scheduler cannot place two Pods on a node": (
             _pool("1000Gi", 4, replicas=2),
@@ -53,7 +54,7 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         "idle GPUs are not reported for a single Pod": (_pool("1000Gi", 4), "True Fits: 1 x 1000Gi for CPU"),
         "Pods that the scheduler places on one node must leave a fifth": (
             _pool("400Gi", 1, replicas=9),
-            "False TooLarge: Model m1: CPU tiers need 4 x 400Gi",
+            "False TooLarge: Model m1 does not fit: CPU tiers need 4 x 400Gi",
         ),
         "an update may add one Pod to a node": (
             _pool("400Gi", 1),
@@ -61,11 +62,11 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         ),
         "an autoscaler may fill a node": (
             _pool("400Gi", 2, autoscaling={}),
-            "False TooLarge: Model m2: CPU tiers need 4 x 400Gi",
+            "False TooLarge: Model m2 does not fit: CPU tiers need 4 x 400Gi",
         ),
         "without replicas, the first Pod must still fit": (
             _pool("1500Gi", replicas=0),
-            "False TooLarge: Model m8: CPU tiers need 1 x 1500Gi",
+            "False TooLarge: Model m8 does not fit: CPU tiers need 1 x 1500Gi",
         ),
         "memory of the engine counts": (
             _pool("1434Gi", resources={"memory": "64Gi"}),
@@ -137,7 +138,7 @@ def test_cpu_tier_of_nodes(capacity: str, memory: list[int], verdict: str) -> No
 def test_gpus_of_a_confidential_node_cannot_pin_memory() -> None:
     of = _pool("1Gi")
     condition = check(context(of, facts=facts(node(of, memory=1827 * GIB, labels=MIXED))))
-    refused = "False NotPinned: On gpu-1: confidential nodes do not let GPUs pin host memory"
+    refused = "False NotPinned: Nodes gpu-1 cannot use the CPU tier: confidential nodes do not let GPUs pin host memory"
     assert_says(condition, "CPUTierFits", refused)
 
 
@@ -148,5 +149,6 @@ def test_the_tier_is_limited_for_a_version_that_pins_it_as_a_whole(monkeypatch: 
     assert_says(
         check(context(_pool("512Gi"))),
         "CPUTierFits",
-        "False NotPinned: Model m8: vLLM 0.31 cannot pin a CPU tier of 512Gi or more, and tiers.cpu.capacity is 512Gi.",
+        "False NotPinned: Model m8 cannot use the CPU tier: vLLM 0.31 cannot pin a CPU tier of 512Gi or more, and "
+        "tiers.cpu.capacity is 512Gi.",
     )

@@ -21,14 +21,14 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
 @table(
     "of, verdict",
     {
-        "the default": (_pool(), "True Supported: kvtier supports vLLM 0.33."),
+        "the default": (_pool(), "True Supported: The pool uses supported versions: vLLM 0.33."),
         "each version is named once": (
             pool(models=[model(), model(name="b"), model(name="c", engine=LMCACHE)]),
-            "True Supported: kvtier supports vLLM 0.32 with LMCache 0.5.6, vLLM 0.33.",
+            "True Supported: The pool uses supported versions: vLLM 0.32 with LMCache 0.5.6, vLLM 0.33.",
         ),
         "LMCache and a model with several groups of layers": (
             _pool(engine=LMCACHE, model="openai/gpt-oss-120b"),
-            "False PairNotSupported: Model llama: LMCache cannot cache a model with ",
+            "False PairNotSupported: Model llama cannot be served: LMCache cannot cache a model with ",
         ),
         "LMCache and an unknown model": (
             _pool(engine=LMCACHE, model="my/own"),
@@ -36,7 +36,8 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
         ),
         "a setting that conflicts": (
             _pool(extraArgs=["-pp", "2"]),
-            "False ConflictingSettings: Model llama: -pp 2 in extraArgs conflicts with tensorParallelSize",
+            "False ConflictingSettings: Model llama cannot be served: -pp 2 in extraArgs conflicts with "
+            "tensorParallelSize",
         ),
         "a setting that conflicts only with a CPU tier": (
             _pool({"cpu": None, "lustre": None}, extraArgs=["--use-replayssm"]),
@@ -44,11 +45,11 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
         ),
         "a model name that is too long for a file name": (
             _pool(model="m" * 300),
-            "False NameNotUsable: Model llama: Native names cache files after the model.",
+            "False NameNotUsable: Model llama cannot be served: Native names cache files after the model.",
         ),
         "a model name that LMCache cannot use": (
             _pool(engine=LMCACHE, model="a@b"),
-            "False NameNotUsable: Model llama: LMCache does not support @ in the name",
+            "False NameNotUsable: Model llama cannot be served: LMCache does not support @ in the name",
         ),
         "whole prompts that do not fit into one step": (
             _pool(extraArgs=["--no-enable-chunked-prefill"], maxNumBatchedTokens=2048, maxModelLen=8192),

@@ -34,8 +34,8 @@ def _quantized(dtype: str, **how: Any) -> KVCachePool:
     return _pool(dtype, modelConfigFrom={"inline": json.dumps({**LLAMA, "quantization_config": how})})
 
 
-FINE = "True Supported: kvCacheDtype has no known incompatibility with"
-NO = "False NotSupported: Model llama: "
+FINE = "True Supported: No known incompatibility of kvCacheDtype with"
+NO = "False NotSupported: Model llama cannot be served: "
 
 
 @table(
@@ -98,7 +98,7 @@ NO = "False NotSupported: Model llama: "
         "an unknown GPU passes": (_pool("fp8", "nvidia-next"), FINE),
         "a refused model is found among others": (
             pool(models=[model(), model(name="other", kvCacheDtype="fp8_ds_mla")]),
-            "False NotSupported: Model other: ",
+            "False NotSupported: Model other cannot be served: ",
         ),
     },
 )

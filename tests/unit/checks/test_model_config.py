@@ -27,16 +27,16 @@ def _inline(text: str) -> KVCachePool:
 @table(
     "of, verdict",
     {
-        "a model of the table": (pool(), "True Known: Model llama: 131072 bytes per token."),
+        "a model of the table": (pool(), "True Known: Model llama takes 131072 bytes per token."),
         "an unknown model": (
             _pool(model="my/own"),
-            "True NotKnown: Model llama: bytes per token unknown, because kvtier does not know my/own. Set "
+            "True NotKnown: The size of model llama per token is unknown, because kvtier does not know my/own. Set "
             "modelConfigFrom.",
         ),
         "a document of a known architecture": (_inline(LLAMA), "True Known: 8192 bytes per token"),
         "a document of an unknown architecture": (
             _inline('{"model_type": "unheard-of"}'),
-            "True NotKnown: bytes per token unknown, because kvtier does not know how vLLM caches such a model as auto "
+            "True NotKnown: per token is unknown, because kvtier does not know how vLLM caches such a model as auto "
             "on 8",
         ),
         "another revision of a model of the table": (
@@ -45,7 +45,7 @@ def _inline(text: str) -> KVCachePool:
         ),
         "arguments that change the cache": (
             _pool(extraArgs=["-sc", "{}"]),
-            "True NotKnown: bytes per token unknown, because -sc in extraArgs may change what is cached.",
+            "True NotKnown: per token is unknown, because -sc in extraArgs may change what is cached.",
         ),
         "a kvCacheDtype of unknown size": (
             _pool(kvCacheDtype="turboquant_k8v4"),
@@ -53,12 +53,12 @@ def _inline(text: str) -> KVCachePool:
         ),
         "a text that is not JSON": (
             _inline("model_type: llama"),
-            "False NotUsable: Model llama: modelConfigFrom.inline is not JSON",
+            "False NotUsable: Model llama has no usable config.json: modelConfigFrom.inline is not JSON",
         ),
         "JSON that is not an object": (_inline("[1]"), "False NotUsable: is JSON, but not an object."),
         "several models": (
             pool(models=[model(), model(name="own", model="my/own")]),
-            "True NotKnown: 131072 bytes per token. Model own: bytes per token unknown",
+            "True NotKnown: 131072 bytes per token. The size of model own per token is unknown",
         ),
     },
 )
@@ -75,12 +75,13 @@ def test_model_config(of: KVCachePool, verdict: str) -> None:
         ),
         "a missing ConfigMap, and the message contains the command to create it": (
             {"configs": {}},
-            "False NotUsable: Model llama: ConfigMap configs has no key config.json. Create it: kubectl -n team-a "
+            "False NotUsable: Model llama has no usable config.json: ConfigMap configs has no key config.json. Create "
+            "it: kubectl -n team-a "
             "create configmap configs --from-file=config.json=config.json",
         ),
         "a ConfigMap that kvtier may not read": (
             {"configs": None},
-            "Unknown NotReadable: Model llama: its ConfigMap could not be read. Grant kvtier get on configmaps.",
+            "Unknown NotReadable: The ConfigMap of model llama could not be read. Grant kvtier get on configmaps.",
         ),
         "a ConfigMap that was not read": ({}, "Unknown NotReadable"),
     },

@@ -32,7 +32,8 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
         ),
         "zones without that of the instance are refused": (
             _look(pool(nodePool={"zones": ["us-east1-b", "us-east1-c"]})),
-            "False ZoneMismatch: is us-east1-b, us-east1-c, but the Lustre instance is in us-central1-a. Add",
+            "False ZoneMismatch: The zones of nodePool are us-east1-b, us-east1-c, but the Lustre instance is in "
+            "us-central1-a. Add",
         ),
         "other zones are allowed in addition": (
             _look(pool(nodePool={"zones": ["us-central1-a", "us-central1-b"]})),

@@ -168,9 +168,7 @@ async def test_a_slow_response_is_used_by_the_next_read_also_for_the_first_read(
     reader.patience = 0.0
     hold = project.fail(Hold(), times=-1)
     found = [await read(reader) for _ in range(3)]
-    assert (
-        found == [LustreFacts(error=f"kvtier waits for the Lustre API to return {HOME}.", pending=True)] * 3
-    )
+    assert found == [LustreFacts(error=f"The Lustre API has not returned {HOME} yet.", pending=True)] * 3
     await reached(hold)
     project.heal()
     reader.patience = None

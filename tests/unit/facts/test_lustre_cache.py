@@ -37,9 +37,7 @@ def due_after(cache: InstanceCache) -> float:
 def test_before_the_first_answer_a_request_is_due_and_there_is_an_error() -> None:
     cache = InstanceCache(NAME)
     assert cache.due(0.0)
-    assert cache.facts() == LustreFacts(
-        error=f"kvtier waits for the Lustre API to return {NAME}.", pending=True
-    )
+    assert cache.facts() == LustreFacts(error=f"The Lustre API has not returned {NAME} yet.", pending=True)
 
 
 @pytest.mark.parametrize(("state", "seconds"), [("ACTIVE", 240.0), ("CREATING", 15.0), ("UPGRADING", 15.0)])
