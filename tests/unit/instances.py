@@ -54,4 +54,4 @@ def instance(gib: int = 18_000, **changes: Any) -> LustreFacts:
     return LustreFacts(Instance(**{**fields, **changes}))
 
 
-UNSEEN = LustreFacts(error="kvtier could not read the Lustre API. Give kvtier credentials.")
+UNSEEN = LustreFacts(error="No valid credentials to read the instance from the Lustre API: no token.")

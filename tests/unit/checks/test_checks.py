@@ -45,7 +45,7 @@ def test_a_pool_without_tiers_has_no_unmet_prerequisite_anywhere() -> None:
     assert {condition.status for condition in run(context(bare, facts=odd)).values()} == {"True"}
 
 
-DENIED = "grant it roles/viewer"
+DENIED = "The GKE API denied access. Grant roles/viewer."
 BLIND = replace(
     facts(gke=GKECluster(error=DENIED)),
     lustre=LustreFacts(error="The Lustre API denied access. Grant roles."),

@@ -12,7 +12,7 @@ from unit.tables import table
 from unit.verdicts import assert_says
 
 HOME = GKECluster(network=NETWORK)
-DENIED = GKECluster(error="grant roles/container.clusterViewer")
+DENIED = GKECluster(error="The GKE API denied access. Grant roles/container.clusterViewer.")
 OTHER = "projects/my-project/global/networks/other"
 NUMBERED = "projects/123456/global/networks/default"
 
@@ -43,7 +43,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "an error of the GKE API is reported": (
             _look({}, DENIED),
-            "Unknown GKEUnreachable: grant roles/container.clusterViewer",
+            "Unknown GKEUnreachable: The GKE API denied access. Grant roles/container.clusterViewer.",
         ),
         "a response without a network is an error": (
             _look({}, GKECluster(version="1.35")),
@@ -96,7 +96,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "an existing instance that could not be read": (
             _existing(UNSEEN),
-            "Unknown InstanceNotSeen: kvtier could not read the Lustre API. Give kvtier credentials.",
+            "Unknown InstanceNotSeen: No valid credentials to read the instance from the Lustre API: no token.",
         ),
         "an existing instance that does not exist": (
             _existing(LustreFacts()),
@@ -108,7 +108,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "an existing instance, and a cluster that could not be read": (
             _existing(instance(), DENIED),
-            "Unknown GKEUnreachable: grant roles",
+            "Unknown GKEUnreachable: The GKE API denied access.",
         ),
     },
 )

@@ -14,7 +14,7 @@ from unit.verdicts import assert_says
 
 CLAIM, MADE = pool(), pool(**api())
 MODERN, LEGACY = GKECluster(legacy_port=False), GKECluster(legacy_port=True)
-DENIED = GKECluster(error="grant roles/container.clusterViewer")
+DENIED = GKECluster(error="The GKE API denied access. Grant roles/container.clusterViewer.")
 OLD, AT_GATE = "v1.33.2-gke.4779999", "v1.33.2-gke.4780000"
 LISTENS_AT_988, LISTENS_AT_6988 = instance(), instance(legacy_port=True)
 
@@ -74,7 +74,7 @@ def _existing(gke: GKECluster | None, seen: LustreFacts) -> Context:
         ),
         "a cluster that kvtier may not read": (
             _existing(DENIED, LISTENS_AT_988),
-            "Unknown ClusterNotSeen: is unknown. grant roles/container.clusterViewer",
+            "Unknown ClusterNotSeen: is unknown. The GKE API denied access. Grant roles/container.clusterViewer.",
         ),
         "988 works from its gate on": (_look(CLAIM, MODERN, version=AT_GATE), "True Matched"),
         "988 does not work one build below its gate": (

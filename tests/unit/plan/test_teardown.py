@@ -389,7 +389,7 @@ def test_a_refused_deletion_is_reported_and_retried() -> None:
 def test_an_unknown_instance_is_named_when_the_finalizer_is_removed() -> None:
     simulation = in_use(GO)
     simulation.error = UNSEEN.error
-    assert "Give kvtier credentials" in _waits(_leave(simulation))
+    assert "No valid credentials to read the instance" in _waits(_leave(simulation))
     planned = simulation.at(A_SECOND_LATER)
     assert not planned.finalizer
     (event,) = planned.events

@@ -147,7 +147,9 @@ def test_an_instance_in_use_that_cannot_be_read_changes_nothing(of: Any) -> None
     assert _writes(simulation) == []
     assert simulation.calls == []
     assert simulation.verdict(STORAGE_READY) == ("True", "Bound")
-    assert "is unknown. kvtier could not read the Lustre API" in simulation.condition(STORAGE_READY).message
+    assert (
+        "is unknown. No valid credentials to read the instance" in simulation.condition(STORAGE_READY).message
+    )
     tier = simulation.tier()
     assert (tier.phase, tier.capacity) == ("Bound", "18000Gi")
     assert tier.instance
@@ -156,7 +158,7 @@ def test_an_instance_in_use_that_cannot_be_read_changes_nothing(of: Any) -> None
 @table("of", {**EITHER, "an instance described by hand": BY_HAND})
 def test_nothing_is_created_before_the_lustre_api_responds(of: Any) -> None:
     simulation = Simulation(of)
-    simulation.error, simulation.pending = "the Lustre API is being asked about an instance", True
+    simulation.error, simulation.pending = "The Lustre API has not returned an instance yet.", True
     simulation.at()
     assert (simulation.storage(), simulation.calls) == ([], [])
     assert (simulation.verdict(STORAGE_READY), simulation.tier().phase) == (("False", "Waiting"), "Waiting")
@@ -166,7 +168,7 @@ def test_nothing_is_created_before_the_lustre_api_responds(of: Any) -> None:
 def test_the_status_is_kept_after_a_start_until_the_lustre_api_responds(of: Any) -> None:
     simulation = _used(of)
     before = simulation.condition(STORAGE_READY), simulation.tier()
-    simulation.error, simulation.pending = "the Lustre API is being asked about an instance", True
+    simulation.error, simulation.pending = "The Lustre API has not returned an instance yet.", True
     simulation.at()
     assert (simulation.condition(STORAGE_READY), simulation.tier()) == before
 
