@@ -215,7 +215,7 @@ def test_a_pool_keeps_working_without_the_api(pools: Pools, lustre_project: Lust
 
     def blind() -> bool:
         told = pools.condition("chat", "StorageReady")
-        return told["status"] == "True" and "is unknown" in told["message"]
+        return told["status"] == "True" and "The state of its Lustre instance is unknown" in told["message"]
 
     until(pools, "chat", blind)
     until_ready(pools, "chat")

@@ -43,7 +43,9 @@ def test_a_failed_resize_can_be_cancelled_and_another_one_succeeds(
     lustre.fail("ControllerExpandVolume", code, "no such size", times=-1)
     _grow(pools, "18000Gi")
     told = pools.wait(pool, "StorageReady", "True", "ResizeFailed")
-    assert f"could not be resized to 18000Gi. The driver reports {code}: no such size." in told["message"]
+    assert (
+        f"to 18000Gi, and Pods keep using 9000Gi. The driver reports {code}: no such size." in told["message"]
+    )
     pools.wait(pool, "Ready", "True")
     assert len(pools.events(pool, "ResizeFailed")) == 1
     _grow(pools, "9000Gi")

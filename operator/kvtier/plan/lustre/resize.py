@@ -54,7 +54,7 @@ def _growing(claim: Claim, want: int, events: Sequence[Event], now: str) -> Cond
     error = _failure(claim, events) if claim.requested == want else None
     if error is not None:
         text = sentences(
-            f"{pvc} has {have} and could not be resized to {size}",
+            f"{pvc} could not be resized to {size}, and Pods keep using {have}",
             f"The driver reports {error.code or 'an error'}: {error.words}",
             error.advice.text,
             _way_back(claim, want),
@@ -83,7 +83,7 @@ def _way_back(claim: Claim, want: int) -> str:
     """
     have = gib(claim.capacity)
     if claim.allocated in (0, want):
-        return f"Pods keep using {have}. To cancel the resize, restore {have} or choose a larger valid size"
+        return f"To cancel the resize, restore {have} or choose a larger valid size"
     return (
         f"The driver still retries {gib(claim.allocated)}. To request {gib(want)} instead: kubectl "
         f"-n {claim.namespace} patch pvc {claim.name} --subresource=status --type=merge -p "

@@ -95,12 +95,13 @@ def test_a_resize_that_the_driver_does_not_process_is_reported() -> None:
         "refused by the driver": (
             INVALID,
             [],
-            "resized to 27000Gi. The driver reports InvalidArgument: capacity is invalid. Correct the field",
+            "could not be resized to 27000Gi, and Pods keep using 18000Gi. "
+            "The driver reports InvalidArgument: capacity is invalid. Correct the field",
         ),
         "with the way to cancel it": (
             INVALID,
             [],
-            "Pods keep using 18000Gi. To cancel the resize, restore 18000Gi or choose a larger valid size.",
+            "To cancel the resize, restore 18000Gi or choose a larger valid size.",
         ),
         "above the quota, which leaves no error in the status of the PVC": (
             RESIZING,
