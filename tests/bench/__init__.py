@@ -1,1 +1,1 @@
-"""What kvtier costs, measured: `python -m bench [name ...]` prints a table and writes build/bench.json."""
+"""Measures what kvtier costs: `python -m bench [name ...]` prints a table and writes build/bench.json."""

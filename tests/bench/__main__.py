@@ -1,4 +1,4 @@
-"""Measure everything, or what the arguments name; fails only where a count is wrong."""
+"""Measure everything, or what the arguments name. Fails only if a count is wrong."""
 
 import sys
 from collections.abc import Callable, Iterator
@@ -29,7 +29,7 @@ NAMES = {name for measured in _BENCHES.values() for name in measured}
 def main(names: list[str]) -> int:
     """Run the benches that measure `names` (all by default); each reports every row that it measures."""
     if unknown := sorted(set(names) - NAMES):
-        print(f"no such name: {', '.join(unknown)}; there are {', '.join(sorted(NAMES))}", file=sys.stderr)
+        print(f"unknown name: {', '.join(unknown)}. Use {', '.join(sorted(NAMES))}", file=sys.stderr)
         return 2
     console = Console(stderr=True)
     rows = []

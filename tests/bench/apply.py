@@ -1,4 +1,4 @@
-"""One pool at a time: from its creation to the last child, against writing the same children oneself."""
+"""One pool at a time: from its creation to the last child, compared with a client that writes the same children."""
 
 import time
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ _NAMESPACE = "default"
 
 
 def rows() -> Iterator[Row]:
-    """The three ways take turns, so that whatever else the machine does hits all of them."""
+    """The three ways alternate, so that other load on the machine affects all of them."""
     with bed.bare() as cluster, bed.operator(cluster):
         _by_kvtier(cluster, "warm")
         turns = [
@@ -54,7 +54,7 @@ def _by_kubectl(cluster: Cluster, name: str) -> float:
 
 
 def _by_hand(kube: Kube, name: str) -> float:
-    """One request after the other over one connection: the least that these writes can take in a row."""
+    """One request after the other over one connection: the shortest time for these writes in sequence."""
     children = _children(name)
     started = time.perf_counter()
     for manifest in children:
@@ -63,7 +63,7 @@ def _by_hand(kube: Kube, name: str) -> float:
 
 
 def _children(name: str) -> list[dict[str, Any]]:
-    """What kvtier would write, but not marked as its own: the operator must leave it alone."""
+    """What kvtier would write, but without its label, so that the operator does not change it."""
     found = manifests(KVCachePool.model_validate(_pool(name)))
     for manifest in found:
         manifest["metadata"]["labels"] |= {LABEL_MANAGED_BY: "bench"}

@@ -1,4 +1,4 @@
-"""What `make test-engine` measured the last time here: engines take minutes to start, and it starts them anyway."""
+"""The results of the last `make test-engine` on this machine: it starts engines anyway, which takes minutes."""
 
 import json
 import sys
@@ -11,7 +11,7 @@ from engine.measured import FILE
 def rows() -> Iterator[Row]:
     """Rows of build/engine.json, none where it is missing."""
     if not FILE.exists():
-        print("the engines are not measured: make test-engine does that", file=sys.stderr)
+        print("engines were not measured; run make test-engine", file=sys.stderr)
         return
     for name, found in sorted(json.loads(FILE.read_text()).items()):
         yield Row(name, found["value"], found["unit"], found["baseline"])

@@ -1,4 +1,4 @@
-"""A thousand pools: created together, and awaited by the audit log, because polling them would cost more."""
+"""A thousand pools, created together. The audit log shows when they are done, because polling would cost more."""
 
 import time
 from concurrent.futures import ThreadPoolExecutor
@@ -18,7 +18,7 @@ _LIMIT_SECONDS = 180.0
 
 
 def create(cluster: Cluster) -> float:
-    """Create all pools from several clients at once; how long that took."""
+    """Create all pools with several clients at once. Return the seconds."""
     for i in range(_NAMESPACES):
         cluster.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": f"team-{i}"}})
     started = time.perf_counter()
@@ -34,18 +34,18 @@ def _create_some(cluster: Cluster, client: int) -> None:
 
 
 def settle(cluster: Cluster) -> None:
-    """Wait until the operator has written nothing for a while."""
+    """Wait until the operator does not write any more."""
     started = last = time.monotonic()
     mark = cluster.audit.mark()
     while time.monotonic() - last < _QUIET_SECONDS:
-        assert time.monotonic() - started < _LIMIT_SECONDS, "the operator goes on writing"
+        assert time.monotonic() - started < _LIMIT_SECONDS, "the operator does not stop writing"
         time.sleep(0.5)
         new, mark = cluster.audit.requests(mark), cluster.audit.mark()
         last = time.monotonic() if writes(new) else last
 
 
 def children(cluster: Cluster) -> int:
-    """How many children there are; raises unless every pool has a status."""
+    """The number of children. Raises unless every pool has a status."""
     unreported = [pool for pool in cluster.kube.list(*pools.API) if not pool.get("status")]
     assert not unreported, f"{len(unreported)} of {POOL.plural} have no status"
     selector = "app.kubernetes.io/managed-by=kvtier"

@@ -1,4 +1,4 @@
-"""The planner alone, against parsing the same manifests from YAML each time."""
+"""The planner alone, compared with parsing the same manifests from YAML each time."""
 
 import time
 from collections.abc import Callable, Iterator

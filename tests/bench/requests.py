@@ -12,27 +12,27 @@ _CHILDREN = {resource.plural for resource in CHILDREN}
 
 
 def writes(requests: Iterable[Request]) -> list[Request]:
-    """What the operator wrote, Lease renewals apart."""
+    """Writes of the operator, without Lease renewals."""
     return [one for one in requests if one.user == USER and one.is_write and not one.is_lease]
 
 
 def lease_writes(requests: Iterable[Request]) -> list[Request]:
-    """The operator's renewals of its Lease."""
+    """Lease renewals of the operator."""
     return [one for one in requests if one.user == USER and one.is_write and one.is_lease]
 
 
 def child_writes(requests: Iterable[Request]) -> list[Request]:
-    """What the operator wrote to children of pools."""
+    """Writes of the operator to children of pools."""
     return [one for one in writes(requests) if one.resource in _CHILDREN]
 
 
 def creations(requests: Iterable[Request]) -> list[Request]:
-    """Pools that anybody created."""
+    """Creations of pools by any client."""
     return [one for one in requests if one.verb == "create" and one.resource == POOL.plural]
 
 
 def seconds(first: Iterable[Request], last: Iterable[Request]) -> float:
-    """From when the earliest of `first` was received to when the latest of `last` was answered."""
+    """Seconds from the receipt of the earliest of `first` to the response of the latest of `last`."""
     begin = min(datetime.fromisoformat(one.time) for one in first)
     end = max(datetime.fromisoformat(one.answered) for one in last)
     return (end - begin).total_seconds()

@@ -1,4 +1,4 @@
-"""A measured number, the goal it is held against, and how both are shown."""
+"""A measured number, its goal, and how both are shown."""
 
 import json
 from collections.abc import Iterable, Sequence
@@ -10,7 +10,7 @@ from rich.table import Table
 
 @dataclass(frozen=True)
 class Row:
-    """One number. With a baseline, what the same costs without kvtier, `ratio` is value to baseline."""
+    """One number. A baseline is the cost of the same without kvtier; then `ratio` is value to baseline."""
 
     name: str
     value: float
@@ -24,7 +24,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Goal:
-    """The most that a row's value, or its ratio, should be. An exact one fails the command when it is missed."""
+    """The maximum of the value of a row, or of its ratio. A missed exact goal fails the command."""
 
     most: float
     of: Literal["value", "ratio"] = "value"
@@ -51,7 +51,7 @@ GOALS = {
 
 
 def broken(rows: Iterable[Row]) -> list[str]:
-    """Names of rows that miss an exact goal: counts do not depend on how fast or busy the machine is."""
+    """Names of rows that miss an exact goal: counts do not depend on the speed or load of the machine."""
     return [row.name for row in rows if (goal := GOALS.get(row.name)) and goal.exact and not goal.met(row)]
 
 
@@ -61,7 +61,7 @@ def document(rows: Iterable[Row]) -> str:
 
 
 def table(rows: Sequence[Row]) -> Table:
-    """The rows for people."""
+    """The rows as a table for people."""
     shown = Table("name", title="kvtier, measured", title_justify="left")
     for column in ("value", "unit", "baseline", "ratio", "goal"):
         shown.add_column(column, justify="left" if column in ("unit", "goal") else "right")

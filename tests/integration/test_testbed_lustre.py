@@ -113,7 +113,7 @@ def test_an_instance_of_the_driver_shows_what_a_test_sets(
 def test_only_the_deletion_of_the_pvc_deletes_the_instance_of_the_driver(
     client: Any, kube: Kube, namespace: str, name: str
 ) -> None:
-    with pytest.raises(Exception, match="by their claims only"):
+    with pytest.raises(Exception, match="only by their PVCs"):
         client.delete_instance(name=name)
     kube.delete(*CLAIM, "cache", namespace)
 

@@ -1,7 +1,7 @@
 """``python die_with_parent.py PID PROGRAM ARGUMENT...``: become a program that dies with process PID.
 
-The kernel sends the signal when the parent goes, however it goes. (The same before exec in a forked
-child of a program with threads is not safe.)
+The kernel sends the signal when the parent ends in any way. (To call prctl in a forked child of a program with
+threads, before exec, is not safe.)
 """
 
 import ctypes
@@ -16,7 +16,7 @@ def main(parent: int, command: list[str]) -> None:
     """Replace this process by the command."""
     ctypes.CDLL(None).prctl(PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:
-        sys.exit("the parent is gone already")
+        sys.exit("the parent has already ended")
     os.execv(command[0], command)
 
 

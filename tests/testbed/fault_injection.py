@@ -35,7 +35,7 @@ _MANAGED = "app.kubernetes.io/managed-by=kvtier"
 
 
 class FaultyCluster:
-    """API server, proxy and operators of a test, which plays the controllers itself with `until`."""
+    """API server, proxy and operators of a test. The test plays the controllers itself with `until`."""
 
     def __init__(self, plane: ControlPlane, proxy: Proxy) -> None:
         self.plane, self.proxy, self.kube = plane, proxy, plane.kube
@@ -48,7 +48,7 @@ class FaultyCluster:
             yield process
 
     def namespace(self, prefix: str = "n") -> str:
-        """A new namespace, with a short name, so that it can be read in the names of cluster-wide children."""
+        """A new namespace. Its name is short, because it is part of the names of cluster-scoped children."""
         name = f"{prefix}{next(self._serial)}x"
         self.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
         return name
@@ -58,44 +58,44 @@ class FaultyCluster:
         return Pools(self.kube, self.namespace())
 
     def ready_pool(self, **changes: Any) -> Pools:
-        """The pools of a new namespace, with the pool "pool" in it and Ready; an operator runs."""
+        """The pools of a new namespace. The pool "pool" is in it and Ready, and an operator runs."""
         pools = self.pools()
         pools.create("pool", **changes)
         self.until_ready(pools, "pool")
         return pools
 
     def clear(self) -> None:
-        """Leave no fault, no pool and nothing of a pool to the next test; no controller empties namespaces here."""
+        """Remove faults, pools and their children before the next test: no controller empties namespaces here."""
         self.proxy.remove()
         self._remove(POOL, self.kube.list(*POOL))
         for kind in (*CHILDREN, ("v1", "PersistentVolume")):
             self._remove(kind, self.kube.list(*kind, labelSelector=OWNER_LABEL))
 
     def _remove(self, kind: tuple[str, str], objects: Objects) -> None:
-        """Delete objects, whoever holds them."""
+        """Delete objects, with all their finalizers."""
         for metadata in (one["metadata"] for one in objects):
             self.kube.delete(*kind, metadata["name"], metadata.get("namespace"))
             if metadata.get("finalizers"):
                 self.drop_finalizers(kind, metadata["name"], metadata.get("namespace"))
 
     def steal_lease(self, holder: str) -> None:
-        """Somebody else holds the Lease from now on."""
+        """Make another holder own the Lease."""
         name, namespace = _LEASE[2:]
         self.kube.patch(
             *_LEASE[:2], name, {"spec": {"holderIdentity": holder, "leaseDurationSeconds": 60}}, namespace
         )
 
     def drop_lease(self) -> None:
-        """As if the Lease of a killed leader had run out."""
+        """Expire the Lease, as after a killed leader."""
         self.kube.delete(*_LEASE)
 
     def drop_finalizers(self, kind: tuple[str, str], name: str, namespace: str | None) -> None:
-        """Let an object go that is being deleted; no controller does that here."""
+        """Remove the finalizers of an object that is being deleted; no controller does that here."""
         with suppress(NotFoundError):
             self.kube.patch(*kind, name, {"metadata": {"finalizers": None}}, namespace)
 
     def lease(self) -> Object:
-        """The Lease's spec, {} while there is none."""
+        """The spec of the Lease, {} if there is none."""
         try:
             found: Object = self.kube.get(*_LEASE)["spec"]
         except NotFoundError:
@@ -103,7 +103,7 @@ class FaultyCluster:
         return found
 
     def until(self, condition: Callable[[], Any], what: str = "", timeout: float = 40.0) -> None:
-        """Wait for a condition while claims get bound and engines ready."""
+        """Wait for a condition. Meanwhile, bind PVCs and make engines ready."""
 
         def settled() -> Any:
             play_controllers(self.kube, self.plane.lustre_api)
@@ -112,7 +112,7 @@ class FaultyCluster:
         eventually(settled, timeout, what, _ROUND_SECONDS)
 
     def until_ready(self, pools: Pools, name: str) -> None:
-        """Wait until a pool is Ready for its present spec."""
+        """Wait until a pool is Ready with its present spec."""
 
         def ready() -> bool:
             found = pools.condition(name, "Ready")
@@ -134,10 +134,7 @@ def faulty_cluster() -> Iterator[FaultyCluster]:
 
 
 def play_controllers(kube: Kube, lustre: LustreAPIClient) -> None:
-    """Bind every claim, let deleted ones go, have all Jobs succeed and all engines ready.
-
-    One round over what is there now.
-    """
+    """Bind every PVC, remove deleted ones, make all Jobs succeed and all engines ready, once, for present objects."""
     for claim in kube.list(*CLAIM, labelSelector=_MANAGED):
         _bind_claim(kube, lustre, claim)
     for job in kube.list(*JOB, labelSelector=_MANAGED):

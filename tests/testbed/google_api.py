@@ -1,4 +1,4 @@
-"""A Google API over REST on loopback: the server, its answers, and what else can become of a request."""
+"""A Google API over REST on loopback: the server, its responses, and faults of requests."""
 
 import json
 import socket
@@ -18,7 +18,7 @@ _NEVER_COMPLETE = 1 << 20
 
 @dataclass(frozen=True)
 class Reply:
-    """An answer, byte for byte."""
+    """A response, byte for byte."""
 
     status: int
     body: bytes
@@ -27,15 +27,13 @@ class Reply:
 
 @dataclass(frozen=True)
 class Drop:
-    """The connection closes without an answer."""
+    """The connection closes without a response."""
 
 
 @dataclass
 class Hold:
-    """Requests wait until ``release``, then get the answer that is due.
-
-    ``entered`` is set when the first request waits. With ``trickle`` a request does get bytes all the time,
-    so that no read times out, but never a whole answer.
+    """Requests wait until ``release``, and then get their response. ``entered`` is set when the first request waits.
+    With ``trickle`` a request gets single bytes meanwhile, so that no read times out, but never a whole response.
     """
 
     trickle: bool = False
@@ -46,7 +44,7 @@ class Hold:
         self._released.set()
 
     def pause(self, dribble: Callable[[], None]) -> None:
-        """For the server: return when released."""
+        """Wait until released; for the server."""
         self.entered.set()
         while not self._released.wait(_DRIBBLE_SECONDS if self.trickle else None):
             dribble()
@@ -57,7 +55,7 @@ Fault = Reply | Drop | Hold
 
 @dataclass
 class Rule:
-    """A fault of the requests that ``matches`` picks, ``times`` times (-1: for good)."""
+    """A fault of the requests that ``matches`` selects, ``times`` times (-1: always)."""
 
     fault: Fault
     times: int
@@ -65,20 +63,20 @@ class Rule:
 
 
 class Rules:
-    """Faults are used up in the order in which they were given. The caller sees to the locking."""
+    """Faults, used up in the order in which they were added. The caller holds the lock."""
 
     def __init__(self) -> None:
         self._rules: list[Rule] = []
         self._holds: list[Hold] = []
 
     def add(self, rule: Rule) -> None:
-        """From now on."""
+        """Add a fault."""
         self._rules.append(rule)
         if isinstance(rule.fault, Hold):
             self._holds.append(rule.fault)
 
     def take(self, call: Any) -> Rule | None:
-        """What is wrong with a request, if anything; counts it."""
+        """The fault of a request, or None; counts it."""
         for rule in self._rules:
             if rule.times != 0 and rule.matches(call):
                 rule.times -= 1
@@ -86,32 +84,32 @@ class Rules:
         return None
 
     def remove(self, rule: Rule) -> None:
-        """Forget one fault and let the requests go that it holds."""
+        """Remove one fault and release the requests that it holds."""
         if rule in self._rules:
             self._rules.remove(rule)
         if isinstance(rule.fault, Hold):
             rule.fault.release()
 
     def clear(self) -> None:
-        """Forget all faults and let held requests go."""
+        """Remove all faults and release held requests."""
         self._rules.clear()
         for hold in self._holds:
             hold.release()
 
 
 def json_reply(document: Object, status: int = 200) -> Reply:
-    """A document as an answer."""
+    """A document as a response."""
     return Reply(status, json.dumps(document).encode())
 
 
 def error_reply(code: int, status: str, message: str, **fields: Any) -> Reply:
-    """An error as Google's APIs write it: ``code`` is the HTTP status, ``status`` the name of the gRPC code."""
+    """An error in the format of Google's APIs: ``code`` is the HTTP status, ``status`` the name of the gRPC code."""
     return json_reply({"error": {"code": code, "message": message, "status": status} | fields}, code)
 
 
 @dataclass(frozen=True)
 class Request:
-    """A request as it arrived; ``path`` with its query, still escaped."""
+    """A request as received. ``path`` has the query, and is still escaped."""
 
     method: str
     path: str
@@ -124,9 +122,9 @@ Respond = Callable[[Request], tuple[Fault | None, Due]]
 
 
 class Server:
-    """Asks ``respond``, in a thread for each connection, what goes wrong with a request, and for its answer.
+    """Calls ``respond``, in a thread for each connection, for the fault of a request and its response.
 
-    The answer is asked for when it is to be sent, and not at all if a fault takes its place. Port 0 is any.
+    The response is computed when it is sent, and not at all if a fault replaces it. Port 0 is any free port.
     """
 
     def __init__(self, respond: Respond, name: str, port: int = 0) -> None:
@@ -138,7 +136,7 @@ class Server:
         self._thread.start()
 
     def stop(self, release: Callable[[], None]) -> None:
-        """Accept nothing more, let held requests go, cut connections, and return when every thread has ended."""
+        """Stop accepting, release held requests, cut connections, and return when every thread has ended."""
         self._http.shutdown()
         release()
         self._http.cut_connections()
@@ -164,7 +162,7 @@ class _HTTPServer(ThreadingHTTPServer):
         super().shutdown_request(request)
 
     def cut_connections(self) -> None:
-        """End the threads that wait for the next request of a kept connection."""
+        """End the threads that wait for the next request of an open connection."""
         for connection in list(self._connections):
             with suppress(OSError):
                 connection.shutdown(socket.SHUT_RDWR)

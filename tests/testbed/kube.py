@@ -57,8 +57,8 @@ class Kube:
     def request(self, method: str, path: str, timeout: float = _TIMEOUT_SECONDS, **options: Any) -> Any:
         """One HTTP request to the API server; raises ``ApiError`` unless it succeeds.
 
-        Repeated, as every Kubernetes client does, while the server asks for that: its custom resources are
-        away for a moment after a restart, and when their definitions change.
+        Repeated, as every Kubernetes client does, while the server asks for it: custom resources are not served for a
+        moment after a restart, and after a change of their definitions.
         """
         for _ in range(_PATIENCE):
             response = self._session.request(method, self._url + path, timeout=timeout, **options)
@@ -107,7 +107,7 @@ class Kube:
         return applied
 
     def replace(self, manifest: Object, subresource: str = "") -> Object:
-        """Put a whole object, or its ``subresource`` (such as ``status``)."""
+        """Replace a whole object, or its ``subresource`` (such as ``status``)."""
         replaced: Object = self.request("PUT", self._object_path(manifest, subresource), json=manifest)
         return replaced
 
@@ -135,7 +135,7 @@ class Kube:
         namespace: str | None = None,
         propagation: str = "Background",
     ) -> None:
-        """Ask for the deletion of an object; one that is gone already is no error."""
+        """Request the deletion of an object. It is not an error if the object does not exist."""
         try:
             path = self.path(api_version, kind, namespace, name)
             self.request("DELETE", path, json={"propagationPolicy": propagation})
@@ -145,7 +145,7 @@ class Kube:
     def delete_collection(
         self, api_version: str, kind: str, namespace: str | None = None, **selectors: str
     ) -> None:
-        """Ask for the deletion of all objects of a kind, in a namespace or with selectors as for `list`."""
+        """Request the deletion of all objects of a kind, in a namespace or with selectors as for `list`."""
         path = self.path(api_version, kind, namespace)
         self.request("DELETE", path, json={"propagationPolicy": "Background"}, params=selectors)
 
@@ -158,8 +158,8 @@ class Kube:
     def wait_gone(
         self, api_version: str, kind: str, name: str, namespace: str | None = None, timeout: float = 20.0
     ) -> None:
-        """Wait for an object to be gone."""
-        what = f"{kind} {name} is gone"
+        """Wait until an object does not exist."""
+        what = f"{kind} {name} does not exist"
         eventually(lambda: self.find(api_version, kind, name, namespace) is None, timeout, what)
 
     def path(
@@ -201,7 +201,7 @@ def install_crds(kube: Kube, definitions: Iterable[Object]) -> None:
 
 
 def crd_served(kube: Kube, name: str) -> bool:
-    """Whether a custom resource type can be used: it is established a moment before its paths are known."""
+    """Whether a custom resource can be used. It is Established a moment before its paths are served."""
     definition = kube.get(*_CRD, name)
     conditions = definition.get("status", {}).get("conditions") or []  # null at first
     established = any(one["type"] == "Established" and one["status"] == "True" for one in conditions)

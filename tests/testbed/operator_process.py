@@ -1,4 +1,4 @@
-"""The operator as it runs in a cluster: a process of its own, with the service account of manifests/install.yaml."""
+"""The operator as in a cluster: a separate process, with the service account of manifests/install.yaml."""
 
 import itertools
 import os
@@ -25,7 +25,7 @@ _numbers = itertools.count()
 
 
 def install(kube: Kube) -> None:
-    """Apply the operator's namespace, service account and RBAC; its Deployment runs as `operator` instead."""
+    """Apply the operator's namespace, service account and RBAC. `operator` replaces its Deployment."""
     for manifest in yaml.safe_load_all((ROOT / "manifests" / "install.yaml").read_text()):
         if manifest["kind"] != "Deployment":
             kube.apply(manifest)
@@ -39,9 +39,9 @@ def install_crd(kube: Kube) -> None:
 
 @contextmanager
 def operator(cluster: Cluster, *arguments: str, server: str = "", **environment: str) -> Iterator[Component]:
-    """A running `kvtier run`, bound by its own RBAC. Several at once compete for the Lease, as replicas do.
+    """A running `kvtier run` with the permissions of its RBAC. Several at once compete for the Lease, as replicas do.
 
-    ``server`` is where it finds the API server, if not at the cluster's own address.
+    ``server`` is the address of the API server, by default that of the cluster.
     """
     process = start(cluster, *arguments, server=server, **environment)
     try:
@@ -77,9 +77,9 @@ def start(cluster: Cluster, *arguments: str, server: str = "", **environment: st
 
 
 def revive(process: Component) -> bool:
-    """What the kubelet does about an operator that has lost its Lease, and ended for that; always True.
+    """Restart an operator that has lost its Lease and therefore ended, as the kubelet does; always True.
 
-    On a slow machine an API server may be away for longer than the Lease can be renewed late.
+    On a slow machine, an outage of the API server may last longer than the renewal of the Lease may take.
     """
     if process.ended:
         assert "The Lease could not be renewed" in logged(process), process.explain("ended")
@@ -88,16 +88,16 @@ def revive(process: Component) -> bool:
 
 
 def stop(process: Component, force: bool = False) -> None:
-    """End the operator; by default it gives its Lease back."""
+    """Stop the operator; by default it releases its Lease."""
     process.terminate(force)
     process.wait_ended(_STOP_SECONDS)
 
 
 def await_log(process: Component, text: str, times: int = 1, timeout: float = 40.0) -> None:
-    """Wait until the operator has logged something that often."""
+    """Wait until the operator has logged a text that many times."""
     eventually(lambda: logged(process).count(text) >= times, timeout, f"{process.name} logs {text!r}")
 
 
 def logged(process: Component) -> str:
-    """All that the operator has logged."""
+    """The log of the operator."""
     return process.log.read_text(errors="replace")

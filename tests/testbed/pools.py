@@ -1,4 +1,4 @@
-"""KVCachePools in tests: specs to vary, the pools and namespace of one test, and what the sample pools need."""
+"""KVCachePools in tests: specs, the pools and namespace of a test, and the objects that the samples need."""
 
 import re
 import secrets
@@ -14,7 +14,7 @@ from testbed.lustre.documents import instance, refusal
 from testbed.waiting import eventually
 
 API = ("kvtier.dev/v1alpha1", "KVCachePool")
-# Clusters that the GKE API of the tests knows (tests/integration/conftest.py).
+# Clusters in the GKE API of the tests (tests/integration/conftest.py).
 SAME_NETWORK = {"project": PROJECT, "location": "us-central1", "name": "same-network"}
 OTHER_NETWORK = SAME_NETWORK | {"name": "other-network"}
 LEGACY_PORT = SAME_NETWORK | {"name": "legacy-port"}
@@ -45,7 +45,7 @@ _BUSY = (
     ("v1", "Pod"),
     ("v1", "PersistentVolumeClaim"),
 )
-# What the operator creates for a pool, or a test for itself.
+# Kinds that the operator creates for a pool, or a test for itself.
 _CLUSTER_SCOPED = (
     ("storage.k8s.io/v1", "StorageClass"),
     ("cloud.google.com/v1", "ComputeClass"),
@@ -105,14 +105,14 @@ class Pools:
         self.kube.wait_gone(*API, name, self.namespace)
 
     def condition(self, name: str, type_: str) -> Object:
-        """A condition of the pool's status, {} while there is none."""
+        """A condition of the pool's status, {} if there is none."""
         found = self.get(name).get("status", {}).get("conditions", [])
         return next((one for one in found if one["type"] == type_), {})
 
     def wait(
         self, name: str, type_: str = "Ready", status: str = "True", reason: str | None = None
     ) -> Object:
-        """Wait until a condition has this status, and this reason if one is given, about the present spec."""
+        """Wait until a condition of the present spec has this status, and this reason if one is given."""
 
         def holds() -> Object:
             found, generation = self.condition(name, type_), self.get(name)["metadata"]["generation"]
@@ -123,12 +123,12 @@ class Pools:
         return eventually(holds, 30.0, f"{type_} of {name} is {status} {reason or ''}")
 
     def events(self, name: str, reason: str) -> Objects:
-        """Events about a pool, once there is one: they are written after the status that they are about."""
+        """Events of a pool, once there is one: an Event is written after its status."""
         about = f"an Event {reason} about {name}"
         return eventually(lambda: self.kube.events(self.namespace, name, reason), 30.0, about)
 
     def children(self, api_version: str, kind: str) -> Objects:
-        """Objects that kvtier made for the pools of this namespace."""
+        """Objects that kvtier created for the pools of this namespace."""
         selector = f"app.kubernetes.io/managed-by=kvtier,kvtier.dev/pool-namespace={self.namespace}"
         return self.kube.list(api_version, kind, labelSelector=selector)
 
@@ -138,16 +138,16 @@ class Pools:
         return found
 
     def deployment_spec(self) -> Any:
-        """The spec of the one Deployment that the pools have."""
+        """The spec of the only Deployment of the pools."""
         return self.child(*_DEPLOYMENT)["spec"]
 
     def patch_deployment(self, change: Object) -> None:
-        """Merge a change into that Deployment, as somebody else than the operator."""
+        """Merge a change into that Deployment, as a user other than the operator."""
         self.kube.patch(*_DEPLOYMENT, self.child(*_DEPLOYMENT)["metadata"]["name"], change, self.namespace)
 
 
 def create_namespace(kube: Kube, hint: str) -> str:
-    """A new namespace whose name starts like the test's; Pods can be created in it."""
+    """A new namespace named after the test. Pods can be created in it."""
     words = re.sub(r"[^a-z0-9]+", "-", hint.lower())[:_MAX_LENGTH].strip("-")
     name = f"{words}-{secrets.token_hex(3)}"
     kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
@@ -158,15 +158,15 @@ def create_namespace(kube: Kube, hint: str) -> str:
 
 
 def empty_namespace(kube: Kube, name: str) -> None:
-    """Delete the pools of a namespace, what keeps controllers busy, and cluster-scoped objects labelled as its own.
+    """Delete the pools of a namespace, objects that keep controllers busy, and cluster-scoped objects with its label.
 
-    Finalizers of pools are dropped: after a test no operator may be there to honour them. The namespace stays, empty,
+    Finalizers of pools are removed, because no operator may run after a test. The empty namespace remains
     until the control plane ends: its deletion would take a hundred requests.
     """
     with suppress(ApiError, LookupError):  # the type is not installed
         kube.delete_collection(*API, name)
         for pool in kube.list(*API, name):
-            with suppress(NotFoundError):  # an operator was faster
+            with suppress(NotFoundError):  # an operator has deleted it
                 kube.patch(*API, pool["metadata"]["name"], {"metadata": {"finalizers": None}}, name)
     for kind in _BUSY:
         kube.delete_collection(*kind, name)
@@ -175,7 +175,7 @@ def empty_namespace(kube: Kube, name: str) -> None:
 
 
 def create_dependencies(kube: Kube, namespace: str) -> None:
-    """The Secrets, ConfigMap and service account of a namespace that they name."""
+    """Create the Secrets, ConfigMap and service account that the samples refer to."""
     for name, data in _SECRETS.items():
         kube.create(_named("Secret", name, namespace) | {"stringData": data})
     registry = {
@@ -192,9 +192,9 @@ def _named(kind: str, name: str, namespace: str) -> Object:
 
 
 def create_instances(api: LustreAPIClient) -> None:
-    """The instances that they name, and the project that hides its own.
+    """Create the instances that the samples refer to, and the project that hides its own.
 
-    Nobody runs the engines' Jobs here, so nobody makes the directory that an import goes to.
+    The Jobs of engines do not run here, so nothing creates the directory of an import.
     """
     api.project("my-project").put("shared-cache", instance(36000))
     api.project("their-project").fail(refusal("PERMISSION_DENIED"), times=-1)

@@ -1,4 +1,4 @@
-"""The arithmetic and the output of the benchmarks; never a time."""
+"""The arithmetic and the output of the benchmarks. No test checks a time."""
 
 import json
 from io import StringIO

@@ -170,7 +170,7 @@ def test_an_unsupported_request_is_refused(client: Any, project: LustreProject) 
 def test_invalid_steering_is_refused(project: LustreProject) -> None:
     with pytest.raises(ValueError, match="no such settings"):
         project.act("configure", values={"colour": "blue"}, instance="")
-    with pytest.raises(ValueError, match="no number of seconds"):
+    with pytest.raises(ValueError, match="not a number of seconds"):
         project.configure(create_seconds="for ever")
     with pytest.raises(ValueError, match="no such verb"):
         project.end_operations("make", "UNKNOWN", "")

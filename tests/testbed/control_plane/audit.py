@@ -1,4 +1,4 @@
-"""Reads the API server's audit log: who wrote what."""
+"""Reads the audit log of the API server: which user wrote which object."""
 
 import json
 import os
@@ -14,7 +14,7 @@ _LONGEST_LINE = 64 * 1024
 
 @dataclass(frozen=True)
 class Request:
-    """One answered request; reads and writes of the bed's own components are not logged."""
+    """One answered request; requests of the test bed's own components are not logged."""
 
     user: str
     verb: str
@@ -30,7 +30,7 @@ class Request:
 
     @property
     def is_write(self) -> bool:
-        """Whether it asked for a change."""
+        """Whether it requested a change."""
         return self.verb in WRITE_VERBS
 
     @property
@@ -40,13 +40,13 @@ class Request:
 
 
 class AuditLog:
-    """The log of one API server; a mark is a position in it."""
+    """The audit log of one API server. A mark is a position in it."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
 
     def mark(self) -> int:
-        """A position, to read only what comes after it; never within a line that is still being written."""
+        """The present end of the log, never within a line that is still being written."""
         if not self._path.exists():
             return 0
         with self._path.open("rb") as log:
@@ -55,11 +55,11 @@ class AuditLog:
             return start + log.read().rfind(b"\n") + 1
 
     def requests(self, since: int = 0, user: str | None = None) -> list[Request]:
-        """Requests after the mark, optionally of one user, in the order of their answers."""
+        """Requests after the mark, optionally of one user, in the order of their responses."""
         return [request for request in self._read(since) if user in (None, request.user)]
 
     def writes(self, since: int = 0, user: str | None = None, leases: bool = False) -> list[Request]:
-        """Writes after the mark, successful or not; those of leases only if asked for."""
+        """Writes after the mark, successful or not; those of Leases only on request."""
         requests = self.requests(since, user)
         return [request for request in requests if request.is_write and (leases or not request.is_lease)]
 

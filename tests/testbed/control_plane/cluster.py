@@ -1,4 +1,4 @@
-"""A running control plane, as its users see it; whoever started it owns its processes."""
+"""Access to a running control plane. The process that started it owns its processes."""
 
 import json
 import os
@@ -18,7 +18,7 @@ _TOKEN_SECONDS = 12 * 3600
 
 @dataclass(frozen=True)
 class LustreURLs:
-    """Of the two faces of the simulated Managed Lustre: the steering port of the CSI driver, and the API."""
+    """The two URLs of the simulated Managed Lustre: the steering port of the CSI driver, and the API."""
 
     csi: str
     api: str
@@ -29,7 +29,7 @@ class KubectlError(RuntimeError):
 
 
 class Cluster:
-    """Access to a control plane under its directory; several processes may share one."""
+    """Access to a control plane through its directory. Several processes may share one."""
 
     def __init__(
         self, directory: Path, url: str, lustre: LustreURLs, binaries: Path, tokens: dict[str, str]
@@ -43,7 +43,7 @@ class Cluster:
         self._tokens = tokens
 
     def save(self, path: Path) -> None:
-        """Describe the cluster in a file (in one step) for ``load`` in another process."""
+        """Write a file, atomically, that ``load`` reads in another process."""
         scratch = path.with_suffix(".tmp")
         scratch.touch(mode=0o600)
         description = {
@@ -80,7 +80,7 @@ class Cluster:
 
     @property
     def audit(self) -> AuditLog:
-        """What was asked of the API server, the bed's own components left out."""
+        """The requests to the API server, without those of the test bed's own components."""
         return AuditLog(self.directory / "audit.log")
 
     def client(self, user: str) -> Kube:
@@ -88,16 +88,13 @@ class Cluster:
         return Kube(self.url, self._tokens[user], self.ca_file)
 
     def service_account_token(self, namespace: str, name: str) -> str:
-        """A token of a service account, as a Pod of it would get."""
+        """A token of a service account, as in a Pod with it."""
         path = self.kube.path("v1", "ServiceAccount", namespace, name, "token")
         request = {"spec": {"expirationSeconds": _TOKEN_SECONDS}}
         return str(self.kube.request("POST", path, json=request)["status"]["token"])
 
     def service_account_kubeconfig(self, namespace: str, name: str, url: str = "") -> Path:
-        """A kubeconfig under the identity of a service account: RBAC binds it.
-
-        ``url`` leads to the API server by way of a proxy.
-        """
+        """A kubeconfig of a service account, with the permissions of its RBAC. ``url`` is a proxy of the API server."""
         token = self.service_account_token(namespace, name)
         path = self.kubeconfig.parent / f"{namespace}.{name}{'.proxied' if url else ''}"
         return write_kubeconfig(path, url or self.url, self.ca_file, token, namespace)

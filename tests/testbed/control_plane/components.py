@@ -39,7 +39,7 @@ class Layout:
 
     @property
     def socket(self) -> Path:
-        """Of the CSI driver; sidecars accept only an absolute path."""
+        """The socket of the CSI driver. Sidecars accept only an absolute path."""
         return self.directory / "csi.sock"
 
     def file(self, name: str) -> str:
@@ -52,7 +52,7 @@ class Layout:
 
 
 def etcd(layout: Layout) -> list[str]:
-    """Without fsync: the data need not survive the machine."""
+    """Without fsync: the data need not survive a crash of the machine."""
     client, peer = (f"http://127.0.0.1:{port}" for port in (layout.ports.etcd, layout.ports.etcd_peer))
     return [
         "--data-dir=etcd",
@@ -67,7 +67,7 @@ def etcd(layout: Layout) -> list[str]:
 
 
 def kube_apiserver(layout: Layout) -> list[str]:
-    """With RBAC and an audit log; no endpoints of its own, as it serves on loopback."""
+    """With RBAC and an audit log. It publishes no endpoints, because it serves on loopback."""
     return [
         f"--version={layout.version}",
         f"--etcd-servers=http://127.0.0.1:{layout.ports.etcd}",
@@ -92,7 +92,7 @@ def kube_apiserver(layout: Layout) -> list[str]:
 
 
 def _aggregation() -> list[str]:
-    """Lets an aggregated API (such as a metrics server of a test) trust the API server."""
+    """Options that let an aggregated API, such as the metrics server of a test, trust the API server."""
     return [
         "--requestheader-client-ca-file=certs/front-proxy-ca.crt",
         "--requestheader-allowed-names=",
@@ -108,13 +108,13 @@ _CLIENT = ["--leader-elect=false", "--secure-port=0", "--kube-api-qps=200", "--k
 
 
 def kube_controller_manager(layout: Layout) -> list[str]:
-    """Periods are short, so that tests wait for events, not for the next round."""
+    """Periods are short, so that tests do not wait for the next round."""
     return [
         f"--kubeconfig={layout.kubeconfig('system:kube-controller-manager')}",
         "--service-account-private-key-file=certs/sa.key",
         "--root-ca-file=certs/ca.crt",
         "--use-service-account-credentials",
-        "--node-monitor-grace-period=24h",  # kwok's nodes hardly ever tell that they live
+        "--node-monitor-grace-period=24h",  # kwok's nodes send heartbeats rarely
         "--pvclaimbinder-sync-period=2s",
         "--horizontal-pod-autoscaler-sync-period=2s",
         "--horizontal-pod-autoscaler-downscale-stabilization=5s",
@@ -125,15 +125,15 @@ def kube_controller_manager(layout: Layout) -> list[str]:
 
 
 def kube_scheduler(layout: Layout) -> list[str]:
-    """Without leader election, as there is only one."""
+    """Without leader election, because there is only one."""
     return [f"--kubeconfig={layout.kubeconfig('system:kube-scheduler')}", *_CLIENT]
 
 
 def kwok(layout: Layout) -> list[str]:
-    """Plays the kubelet of the annotated nodes, by our stages.
+    """Plays the kubelet of the annotated nodes, with our stages.
 
-    Without Leases of the nodes: with them, kwok 0.8 ignores for good a Pod that it sees between its creation of a
-    node's Lease and that Lease's event.
+    It uses no node Leases: with them, kwok 0.8 ignores a Pod forever if it sees the Pod between the creation of the
+    Lease of its node and the event of that Lease.
     """
     return [
         f"--kubeconfig={layout.kubeconfig('testbed:kwok')}",
@@ -158,7 +158,7 @@ def lustre_csi(layout: Layout) -> list[str]:
 
 
 def lustre_api(layout: Layout) -> list[str]:
-    """The Managed Lustre API, which knows the driver's instances, too."""
+    """The Managed Lustre API, which also serves the instances of the CSI driver."""
     driver = [f"--csi-url=http://127.0.0.1:{layout.ports.steering}", f"--csi-project={PROJECT}"]
     return [f"--port={layout.ports.lustre_api}", *(driver if layout.csi else [])]
 
@@ -204,7 +204,7 @@ _MODULES = {"lustre-api": "testbed.lustre.server"}
 
 
 def command(name: str, layout: Layout) -> list[str]:
-    """The whole command line of a component; those of our own need ``PACKAGES`` in their PYTHONPATH."""
+    """The command line of a component. Our own components need ``PACKAGES`` in their PYTHONPATH."""
     module = _MODULES.get(name)
     program = [sys.executable, "-m", module] if module else [str(layout.binaries / name)]
     return [*program, *COMMANDS[name](layout)]

@@ -1,4 +1,4 @@
-"""Who talks to the API server: certificates, static tokens and kubeconfigs of one control plane."""
+"""Certificates, static tokens and kubeconfigs of one control plane."""
 
 import datetime
 import ipaddress
@@ -26,7 +26,7 @@ _AUTHORITY_USAGE = x509.KeyUsage(
     decipher_only=False,
 )
 ADMIN = "admin"
-# The bed's own components. Membership of this group keeps them out of the audit log.
+# The test bed's own components. The audit policy excludes this group.
 BED_GROUP = "testbed"
 _MASTERS = "system:masters"
 _USERS = {
@@ -74,7 +74,7 @@ class Authority:
         self.certificate = _write_certificate(directory / f"{name}.crt", certificate)
 
     def issue(self, name: str) -> Pair:
-        """Sign a certificate that serves 127.0.0.1 and localhost, and works as a client's too."""
+        """Sign a certificate for 127.0.0.1 and localhost, valid for servers and clients."""
         key = ec.generate_private_key(ec.SECP256R1())
         alternatives = [
             x509.IPAddress(ipaddress.ip_address("127.0.0.1")),

@@ -25,8 +25,8 @@ _GKE_SUFFIX = "-gke.1234000"
 START_SECONDS = 60.0
 STOP_SECONDS = 5.0
 SIDECARS = ("csi-provisioner", "csi-resizer")
-# Clients end before the servers they talk to: a CSI sidecar that loses its driver, for one, leaves a
-# note outside of our directory.
+# Clients end before their servers: for example, a CSI sidecar that loses its driver writes a file outside of our
+# directory.
 CLIENTS = (*SIDECARS, "kwok", "kube-scheduler", "kube-controller-manager")
 _STOP_ORDER = (
     CLIENTS,
@@ -40,8 +40,8 @@ _TERMINATION_NOTE = "Lost connection to CSI driver"
 class ControlPlane(Cluster):
     """A context manager around the processes of one cluster; all its files are in one directory.
 
-    Without ``controllers`` there is no controller manager and no scheduler, without ``nodes`` no kwok,
-    nodes or auto-provisioner, without ``csi`` no Lustre driver; the Managed Lustre API is always there.
+    Without ``controllers`` there is no controller manager and no scheduler; without ``nodes`` no kwok, no nodes and no
+    auto-provisioner; without ``csi`` no Lustre driver. The Managed Lustre API always runs.
     ``version`` is what the API server reports: the built version with any ``-gke`` suffix. Start it from a
     thread that lives as long as the cluster should: its processes end when the starting thread does,
     however that ends.
@@ -78,7 +78,7 @@ class ControlPlane(Cluster):
         self.stop()
 
     def start(self) -> None:
-        """Start everything and return when it is ready; a failure ends what was started."""
+        """Start everything and return when it is ready. After a failure, stop everything again."""
         try:
             self._write_files()
             self._start_all()
@@ -88,7 +88,7 @@ class ControlPlane(Cluster):
             raise
 
     def stop(self) -> None:
-        """End the processes of this control plane, clients first, and remove its directory."""
+        """Stop the processes of this control plane, clients first, and remove its directory."""
         if self._autoprovisioner:
             self._autoprovisioner.stop()
             self._autoprovisioner = None
@@ -96,15 +96,15 @@ class ControlPlane(Cluster):
         shutil.rmtree(self.directory, ignore_errors=True)
 
     def stop_apiserver(self, force: bool = False) -> None:
-        """An outage of the control plane; ``force`` cuts running requests off.
+        """Start an outage of the control plane; ``force`` cuts requests in progress.
 
-        The bed's own clients pause for it: they would come back only after half a minute's back-off.
+        The test bed's own clients are paused meanwhile, because otherwise they would back off for half a minute.
         """
         self._processes.stop(CLIENTS)
         self._processes.stop(["kube-apiserver"], force)
 
     def start_apiserver(self) -> None:
-        """End an outage: the same address, the same data."""
+        """End an outage, with the same address and data."""
         self._processes.launch("kube-apiserver")
         self._await_apiserver()
         self._processes.launch(*CLIENTS)
@@ -116,7 +116,7 @@ class ControlPlane(Cluster):
         self.start_apiserver()
 
     def restart_csi(self) -> None:
-        """Restart the CSI controller (driver and sidecars); instances survive."""
+        """Restart the CSI controller (driver and sidecars). Instances are kept."""
         self._processes.stop(SIDECARS)
         self._processes.stop(["lustre-csi"])
         self._processes.launch("lustre-csi")
@@ -137,7 +137,7 @@ class ControlPlane(Cluster):
             yield from ("lustre-csi", *SIDECARS)
 
     def _component(self, name: str) -> Component:
-        # Nothing of the caller's environment may change how a component behaves.
+        # The environment of the caller must not change the behavior of a component.
         home = str(self.directory)
         env = {"HOME": home, "TMPDIR": home, "PATH": os.defpath, "PYTHONPATH": str(PACKAGES)}
         return Component(name, command(name, self._layout), self.directory, env)
@@ -192,7 +192,7 @@ class ControlPlane(Cluster):
 
 
 class Supervisor:
-    """Components by name; names of components that this control plane leaves out are ignored."""
+    """Components by name. Names of components that this control plane does not have are ignored."""
 
     def __init__(self, components: Mapping[str, Component]) -> None:
         self._components = components
@@ -203,7 +203,7 @@ class Supervisor:
             component.start()
 
     def stop(self, names: Iterable[str], force: bool = False) -> None:
-        """End components together and wait for that; ``force`` gives them no time to finish anything."""
+        """Stop components together and wait for their end; ``force`` kills them."""
         stopping = self._chosen(names)
         for component in stopping:
             component.terminate(force)
@@ -217,7 +217,7 @@ class Supervisor:
         _remove_termination_note()
 
     def wait_ready(self, name: str, ready: Callable[[], object]) -> None:
-        """Wait for a component; ``ComponentError`` shows the log of the one that is to blame."""
+        """Wait until a component is ready. ``ComponentError`` shows the log of the component that failed."""
 
         def alive_and_ready() -> object:
             for component in self._components.values():
@@ -230,7 +230,7 @@ class Supervisor:
             raise ComponentError(self._components[name].explain(f"is not ready ({error})")) from error
 
     def pids(self) -> dict[str, int]:
-        """The processes that were started and not ended."""
+        """The processes that were started and not stopped."""
         return {name: one.pid for name, one in self._components.items() if one.pid is not None}
 
     def _chosen(self, names: Iterable[str]) -> list[Component]:
@@ -248,7 +248,7 @@ def answers(url: str, ca_file: Path | None = None) -> bool:
 
 
 def _remove_termination_note() -> None:
-    """A sidecar that lost its driver writes one, where a kubelet would look for it."""
+    """Remove the file that a sidecar writes for the kubelet when it loses its driver."""
     try:
         if _TERMINATION_NOTE in _TERMINATION_LOG.read_text():
             _TERMINATION_LOG.unlink()

@@ -33,11 +33,11 @@ Action = Literal["answer", "drop", "lose", "hold", "withhold"]
 
 @dataclass(eq=False)
 class Fault:
-    """What becomes of requests whose method and path, with its query, match.
+    """A fault of requests whose method and path, with its query, match.
 
-    answer: the proxy answers with ``status``; drop: the connection breaks before the request is sent; lose: after
-    it was carried out; hold: the answer comes once the fault is removed; withhold: so do the events of a watch.
-    The first ``after`` matching requests pass, the next ``times`` (None: all) are hit.
+    answer: the proxy responds with ``status``. drop: the connection breaks before the request is sent. lose: it breaks
+    after the request took effect. hold: the response is sent when the fault is removed. withhold: the same for the
+    events of a watch. The first ``after`` matching requests pass, the next ``times`` (None: all) fail.
     """
 
     action: Action
@@ -53,7 +53,7 @@ class Fault:
 
     @property
     def hits(self) -> int:
-        """How many requests were hit."""
+        """How many requests have failed."""
         return len(self.seen)
 
 
@@ -81,19 +81,19 @@ class Proxy:
         self._thread.join()
 
     def inject(self, fault: Fault) -> Fault:
-        """From now on, until it has hit often enough or is removed."""
+        """Add a fault. It ends after its `times` requests, or when it is removed."""
         self._passed[fault] = 0
         self._faults.append(fault)
         return fault
 
     @contextmanager
     def injecting(self, fault: Fault) -> Iterator[Fault]:
-        """Only inside of the block."""
+        """Add a fault inside of the `with` block."""
         yield self.inject(fault)
         self.remove(fault)
 
     def remove(self, *faults: Fault) -> None:
-        """No more of these; of all faults, if none is named."""
+        """Remove these faults, or all of them."""
         self._faults = [one for one in self._faults if faults and one not in faults]
 
     def cut_watches(self, path: str = "") -> None:
@@ -114,7 +114,7 @@ class Proxy:
 
     @contextmanager
     def outage(self) -> Iterator[None]:
-        """Nobody gets through, and what is open breaks."""
+        """Refuse every request, and break open connections."""
         with self.injecting(Fault("drop", ".*", times=None)):
             self.cut_watches()
             yield

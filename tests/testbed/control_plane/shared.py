@@ -1,8 +1,9 @@
 """One control plane for a whole test run, shared by all of its worker processes.
 
 A host process owns the control plane. Every user holds a shared lock on a file of the run's
-directory; the host waits for the exclusive one, which the kernel grants when the last user has let
-go or died. No count can go stale, and a killed test run leaves nothing behind.
+directory; the host waits for the
+exclusive one, which the kernel grants when the last user has released its lock or ended. So no counter is needed, and
+a killed test run leaves nothing behind.
 
 ``python -m testbed.control_plane.shared DIRECTORY`` is the host.
 """
@@ -40,7 +41,7 @@ class SharedControlPlaneError(RuntimeError):
 
 @contextmanager
 def shared_cluster(directory: Path) -> Iterator[Cluster]:
-    """The run's cluster: started by whoever asks first, ended after the last user."""
+    """The cluster of the test run: started for its first user, stopped after the last one."""
     directory.mkdir(exist_ok=True)
     with _locked(directory / _USERS, fcntl.LOCK_SH):
         with _locked(directory / _STARTING, fcntl.LOCK_EX):
@@ -50,7 +51,7 @@ def shared_cluster(directory: Path) -> Iterator[Cluster]:
 
 
 def reap() -> None:
-    """Wait for the hosts that this process has started; all users must let go for them to end."""
+    """Wait for the hosts that this process has started. They end when all users have released their locks."""
     while _started:
         _started.pop().wait()
 
@@ -69,7 +70,7 @@ def _start_host(directory: Path) -> None:
     env = os.environ | {"PYTHONPATH": str(PACKAGES)}
     command = [sys.executable, "-m", "testbed.control_plane.shared", str(directory)]
     with (directory / _LOG).open("wb") as log:
-        # A session of its own: Ctrl-C ends the tests, and their end ends the host.
+        # A session of its own, so that Ctrl-C ends the tests, and the end of the tests ends the host.
         host = subprocess.Popen(
             command, env=env, stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True
         )
@@ -85,7 +86,7 @@ def _start_host(directory: Path) -> None:
 
 
 def serve(directory: Path) -> None:
-    """Run the control plane until its last user has gone."""
+    """Run the control plane until its last user has ended."""
     signal.signal(signal.SIGTERM, _exit)
     starter = os.getppid()
     with _locked(directory / _HOST, fcntl.LOCK_EX), ControlPlane() as plane:
@@ -94,13 +95,13 @@ def serve(directory: Path) -> None:
             _await_last_user(directory)
         finally:
             (directory / _CLUSTER).unlink(missing_ok=True)
-    if os.getppid() != starter:  # killed: nobody will join us
+    if os.getppid() != starter:  # it was killed, so no process will join it
         shutil.rmtree(directory, ignore_errors=True)
 
 
 def _await_last_user(directory: Path) -> None:
     with _locked(directory / _USERS, fcntl.LOCK_EX):
-        # Still locked: whoever comes now finds no cluster, and starts a new host.
+        # Still locked, so that the next user finds no cluster and starts a new host.
         (directory / _CLUSTER).unlink()
 
 

@@ -23,16 +23,16 @@ _log = logging.getLogger(__name__)
 PERIOD_SECONDS = 0.3
 NODES_PER_CLASS = 16
 _ZONE_KEYS = (ZONE_LABEL, LUSTRE_ZONE_LABEL)
-# The scheduler's word for a Pod that no node could help.
+# The scheduler's word for a Pod that does not fit on any node.
 _WAITS_FOR_CLAIM = "unbound immediate PersistentVolumeClaims"
 _DONE = ("Succeeded", "Failed")
 
 
 class AutoProvisioner:
-    """Adds a node when a Pod that names a ComputeClass finds none, and removes a deleted class's nodes.
+    """Creates a node for a Pod of a ComputeClass that fits on no node, and deletes the nodes of a deleted class.
 
-    One node per class and round, none while the class has an empty one: enough for the scheduler to
-    make progress, and bounded when a Pod fits nowhere.
+    It creates one node per class and round, and none while a node of the class is empty. So the scheduler makes
+    progress, and the number of nodes is limited if a Pod does not fit on any.
     """
 
     def __init__(self, kube: Kube) -> None:
@@ -42,7 +42,7 @@ class AutoProvisioner:
         self._thread = threading.Thread(target=self._run, name="autoprovisioner", daemon=True)
 
     def start(self) -> None:
-        """Begin to watch, in a thread."""
+        """Start a thread that watches Pods."""
         self._thread.start()
 
     def stop(self) -> None:
@@ -85,7 +85,7 @@ class AutoProvisioner:
         return {pod["spec"].get("nodeName", "") for pod in pods if pod["status"].get("phase") not in _DONE}
 
     def _remove_orphans(self, nodes: list[Object], classes: dict[str, Object], used: set[str]) -> None:
-        """A node is cordoned first and looked at once more: the scheduler may be placing a Pod on it."""
+        """Cordon a node, read its Pods again, and then delete it: the scheduler may just bind a Pod to it."""
         for node in nodes:
             name = node["metadata"]["name"]
             orphaned = _label(node) not in classes and name not in used
@@ -103,7 +103,7 @@ class AutoProvisioner:
 
 
 def _node_specs(wanted: Object, pod: Object, serial: int) -> list[NodeSpec]:
-    """Nodes that the priorities of the class ask for, in order; unknown machine types cannot be had."""
+    """Nodes of the priorities of the class, in order. Unknown machine types are not available."""
     name = wanted["metadata"]["name"]
     config = wanted["spec"].get("nodePoolConfig", {})
     labels = {"testbed.kvtier.dev/autoprovisioned": "true"} | config.get("nodeLabels", {})
@@ -126,7 +126,7 @@ def _node_specs(wanted: Object, pod: Object, serial: int) -> list[NodeSpec]:
 
 
 def _zone(wanted: Object, priority: Object, pod: Object) -> str:
-    """A zone that the class allows and, if it asks for one, the Pod too."""
+    """A zone that the class allows and, if the Pod selects zones, the Pod too."""
     defaults = wanted["spec"].get("priorityDefaults", {})
     location: Object = priority.get("location") or defaults.get("location") or {}
     allowed: list[str] = location.get("zones", [])

@@ -1,7 +1,7 @@
-"""The GKE Container API on a loopback port: clusters are data, and any request can be made to go wrong.
+"""The GKE Container API on a loopback port: clusters are data, and any request can be made to fail.
 
-It speaks the REST wire format, so that the real google-cloud-container client (transport ``rest``) is what
-gets tested. Only ``GET`` of one cluster is served.
+It uses the REST wire format, so that tests use the real google-cloud-container client (transport ``rest``). Only
+``GET`` of one cluster is served.
 """
 
 import re
@@ -43,7 +43,7 @@ _STATUS = {
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it arrived. ``cluster`` is the full name, empty if the path names none."""
+    """A request as received. ``cluster`` is the full name, empty if the path names none."""
 
     path: str
     cluster: str
@@ -53,8 +53,8 @@ class Call:
 class GKEApi:
     """A context manager around the server; its methods may be called from any thread.
 
-    Clusters are kept by full name, ``projects/P/locations/L/clusters/C``. On leaving, held requests are
-    let go, connections are cut, and every thread has ended.
+    Clusters are kept by full name, ``projects/P/locations/L/clusters/C``. At the end, held requests are released,
+    connections are cut, and every thread has ended.
     """
 
     def __init__(self) -> None:
@@ -75,30 +75,30 @@ class GKEApi:
         self._server.stop(self.heal)
 
     def put(self, name: str, document: Object) -> None:
-        """Create or replace a cluster; ``container_api.cluster`` makes the document."""
+        """Create or replace a cluster; ``container_api.cluster`` returns a document."""
         with self._lock:
             self._clusters[name] = document
 
     def remove(self, name: str) -> None:
-        """From now on 404."""
+        """Delete a cluster: requests for it return 404."""
         with self._lock:
             del self._clusters[name]
 
     def fail(self, fault: Fault, times: int = -1, cluster: str = "") -> None:
-        """Answer with ``fault`` instead, ``times`` times (-1: for good), for one cluster or for all.
+        """Respond with ``fault`` instead, ``times`` times (-1: always), for one cluster or for all.
 
-        Faults are used up in the order in which they were given.
+        Faults are used up in the order in which they were added.
         """
         with self._lock:
             self._rules.add(Rule(fault, times, lambda call: cluster in ("", call.cluster)))
 
     def heal(self) -> None:
-        """Forget all faults and let held requests go."""
+        """Remove all faults and release held requests."""
         with self._lock:
             self._rules.clear()
 
     def calls(self, cluster: str = "") -> list[Call]:
-        """The requests so far, the oldest first: of one cluster, or all."""
+        """The requests so far, the oldest first, for one cluster or for all."""
         with self._lock:
             return [call for call in self._calls if cluster in ("", call.cluster)]
 
@@ -116,14 +116,14 @@ class GKEApi:
 
 
 def refusal(code: int, message: str = "") -> Reply:
-    """An error as Google's APIs write it."""
+    """An error in the format of Google's APIs."""
     status, reason, text = _STATUS[code]
     details = {"message": message or text, "domain": "global", "reason": reason}
     return error_reply(code, status, message or text, errors=[details])
 
 
 def not_found(name: str) -> Reply:
-    """GKE's answer about a cluster that does not exist."""
+    """GKE's response for a cluster that does not exist."""
     return refusal(404, f"Not found: {name}.")
 
 
@@ -137,7 +137,7 @@ def cluster(
     node_pools: Sequence[Object] = (),
     **fields: Any,
 ) -> Object:
-    """A cluster's document; ``fields`` replace or add top-level fields. As in GKE, what is false is absent."""
+    """A cluster's document; ``fields`` replace or add top-level fields. As in GKE, fields that are false are absent."""
     return {
         "status": "RUNNING",
         "currentMasterVersion": version,

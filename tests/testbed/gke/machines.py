@@ -1,4 +1,4 @@
-"""Compute Engine machine types of the simulated cluster, and what GKE leaves of them to Pods."""
+"""Compute Engine machine types of the simulated cluster, and their resources for Pods on GKE."""
 
 from dataclasses import dataclass
 
@@ -18,7 +18,7 @@ _SSD_EVICTION_SHARE = 0.10
 
 @dataclass(frozen=True)
 class Machine:
-    """The resources of a machine type; ``local_ssds`` come with it, whether asked for or not."""
+    """The resources of a machine type. ``local_ssds`` are always attached to it."""
 
     name: str
     cpus: int

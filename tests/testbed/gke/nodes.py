@@ -1,4 +1,4 @@
-"""Nodes of a GKE cluster as GKE's own controllers and kubelets write them, and the objects of the CSI driver."""
+"""Nodes of a GKE cluster as the controllers and kubelets of GKE write them, and the objects of the CSI driver."""
 
 from dataclasses import dataclass, field
 
@@ -37,7 +37,7 @@ class NodeSpec:
 
 
 def node(spec: NodeSpec) -> Object:
-    """The Node; kwok keeps it ready and runs its Pods."""
+    """The Node. kwok keeps it ready and runs its Pods."""
     capacity, free = _resources(spec)
     return {
         "apiVersion": "v1",
@@ -53,7 +53,7 @@ def node(spec: NodeSpec) -> Object:
 
 
 def csi_node(spec: NodeSpec, owner_uid: str) -> Object:
-    """The CSINode that the node's kubelet keeps; it goes with the Node."""
+    """The CSINode that the kubelet of the node writes. It is deleted with the Node."""
     driver = {"name": LUSTRE_DRIVER, "nodeID": spec.name, "topologyKeys": [LUSTRE_ZONE_LABEL]}
     owner = {"apiVersion": "v1", "kind": "Node", "name": spec.name, "uid": owner_uid}
     return {
@@ -168,19 +168,19 @@ DEFAULT_NODES = (
 
 
 def install_driver(kube: Kube) -> None:
-    """The Lustre add-on's object."""
+    """Create the CSIDriver of the Lustre add-on."""
     kube.apply(csi_driver())
 
 
 def install_nodes(kube: Kube) -> None:
-    """The node pools, and the say of tests in what becomes of their Pods."""
+    """Create the node pools, and the policy by which tests make Pods fail."""
     pod_failures.install(kube)
     for spec in DEFAULT_NODES:
         add_node(kube, spec)
 
 
 def add_node(kube: Kube, spec: NodeSpec) -> Object:
-    """A node joins the cluster, with its CSI registration."""
+    """Add a node to the cluster, with its CSI registration."""
     created = kube.create(node(spec))
     kube.create(csi_node(spec, created["metadata"]["uid"]))
     return created

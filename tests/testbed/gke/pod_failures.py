@@ -1,8 +1,9 @@
-"""Makes the Pods of a namespace fail as a test decides, whoever creates them.
+"""Makes the Pods of a namespace fail as a test sets it, regardless of who creates them.
 
 A Pod's annotation tells kwok how it fails (see kwok_stages.yaml). The namespace's annotation is copied to every
-new Pod by an admission policy, so that an operator's own Pod templates need not know. The failures `EXITS`
-are for the Pods of Jobs alone: the others run as if there were none.
+new Pod by an admission policy, so that the
+Pod templates of an operator do not change. The failures `EXITS` apply only to the Pods of Jobs. Other Pods run
+normally.
 """
 
 from testbed.kube import ApiError, Kube, Object
@@ -25,7 +26,7 @@ _COPY = (
     "Object{metadata: Object.metadata{annotations: "
     f"{{'{POD_ANNOTATION}': {_ANNOTATIONS}['{NAMESPACE_ANNOTATION}']}}}}}}"
 )
-# Not a match condition of the policy: those don't see the namespace.
+# This is not a match condition of the policy, because those cannot read the namespace.
 _COPY_IF_ANY = f"{_FAILS} ? {_COPY} : Object{{}}"
 
 
@@ -47,7 +48,7 @@ def policy() -> list[Object]:
 
 
 def install(kube: Kube) -> None:
-    """Apply the policy, and make the namespace that shows when it is in force."""
+    """Apply the policy, and create the namespace in which `in_force` tries it."""
     annotations = {NAMESPACE_ANNOTATION: FAILURES[0]}
     kube.apply(
         {"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": _PROBE, "annotations": annotations}}
@@ -57,7 +58,7 @@ def install(kube: Kube) -> None:
 
 
 def in_force(kube: Kube) -> bool:
-    """Whether the policy acts: the API server takes a moment to pick it up."""
+    """Whether the policy is active: the API server needs a moment to load it."""
     spec = {"containers": [{"name": "main", "image": "any"}]}
     pod = {"apiVersion": "v1", "kind": "Pod", "metadata": {"name": "probe"}, "spec": spec}
     try:
@@ -68,9 +69,9 @@ def in_force(kube: Kube) -> bool:
 
 
 def set_pod_failure(kube: Kube, namespace: str, failure: str | None) -> None:
-    """Decide on the Pods created from now on in a namespace; None lets them run."""
+    """Set the failure of the Pods that are created from now on in a namespace; None lets them run."""
     if failure not in (None, *FAILURES):
-        raise ValueError(f"{failure} is none of {', '.join(FAILURES)}")
+        raise ValueError(f"{failure} is not one of {', '.join(FAILURES)}")
     kube.patch("v1", "Namespace", namespace, {"metadata": {"annotations": {NAMESPACE_ANNOTATION: failure}}})
 
 

@@ -1,1 +1,1 @@
-"""The Managed Lustre service: its API, what it accepts, does and shows, and the CSI driver's steering port."""
+"""The simulated Managed Lustre service: its API, and the steering port of the CSI driver."""

@@ -1,4 +1,4 @@
-"""Steers the simulated Managed Lustre API, project by project: each test has a project of its own."""
+"""Steers the simulated Managed Lustre API. Each test has its own project, with its own settings."""
 
 import base64
 from dataclasses import asdict, dataclass
@@ -17,7 +17,7 @@ _TIMEOUT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class Failure:
-    """Objects that a transfer cannot move: ``count`` of them, for the reason ``code``, a gRPC code by name."""
+    """Objects that a transfer fails to copy: ``count`` of them, with ``code``, the name of a gRPC code."""
 
     code: str = "PERMISSION_DENIED"
     count: int = 1
@@ -25,20 +25,20 @@ class Failure:
 
 
 class LustreAPIClient:
-    """The server at ``url``, which is also the endpoint for Google's client."""
+    """The server at ``url``, which is also the endpoint of Google's client."""
 
     def __init__(self, url: str) -> None:
         self.url = url
 
     def project(self, name: str) -> "LustreProject":
-        """What happens to a project concerns no other; it exists as soon as it is named."""
+        """A project, independent of others. It exists as soon as it is named."""
         return LustreProject(self.url, name)
 
 
 class LustreProject:
-    """One project. An instance is named by its id, or by its full name; an operation by its full name.
+    """One project. Instances are named by id or by full name, operations by full name.
 
-    A ``ValueError`` says what the server does not understand.
+    Raises ``ValueError`` with what the server does not support.
     """
 
     def __init__(self, url: str, name: str) -> None:
@@ -49,23 +49,25 @@ class LustreProject:
         self.act("configure", values=values, instance=_id(instance))
 
     def cannot_move(self, *failures: Failure, instance: str = "") -> None:
-        """What coming transfers fail to move; they end well nevertheless, unless ``end_operations`` says else."""
+        """Set which objects the next transfers fail to copy. They still succeed, unless ``end_operations`` plans an
+        error.
+        """
         self.configure(instance, failures=[asdict(one) for one in failures])
 
     def fail(
         self, fault: Fault, *on: str, times: int = 1, instance: str = "", carried_out: bool = False
     ) -> "InjectedFault":
-        """Make the next requests go wrong; ``times=-1`` is for good.
+        """Make the next requests fail; ``times=-1`` is always.
 
-        ``on`` are ``lustre_service.routes.KINDS``, such as ``create``; none are all. With ``carried_out`` a request
-        takes effect, and only its answer is not what it was. A held one takes effect when it is let go, otherwise; that
-        is done by what is returned, as a ``Hold`` here only says what to do.
+        ``on`` are ``routes.KINDS``, such as ``create``; none selects all. With ``carried_out`` a request takes effect,
+        and only its response is replaced. Otherwise, a held request takes effect when it is released. Release it with
+        the returned object, because the ``Hold`` in the arguments only describes the fault.
         """
         values = {"on": list(on), "times": times, "instance": _id(instance), "carried_out": carried_out}
         return InjectedFault(self, self.act("fail", fault=_wire(fault), **values))
 
     def heal(self) -> None:
-        """Forget all faults and let held requests go."""
+        """Remove all faults and release held requests."""
         self.act("heal")
 
     def end_operations(
@@ -85,58 +87,58 @@ class LustreProject:
         self.end_operations("create", "RESOURCE_EXHAUSTED", message, times=times, location=location)
 
     def put(self, instance: str, document: Object | None = None, location: str = ZONE) -> str:
-        """An ACTIVE instance, whatever the rules; its full name. ``documents.instance`` makes documents."""
+        """Create an ACTIVE instance without checks; its full name. ``documents.instance`` returns documents."""
         self.act("put", location=location, instance=instance, document=document or body_of())
         return f"projects/{self.name}/locations/{location}/instances/{instance}"
 
     def remove(self, instance: str) -> None:
-        """It is gone at once; what was running on it ends with an error."""
+        """Delete an instance at once. Its running operation ends with an error."""
         self.act("remove", instance=instance)
 
     def set_state(self, instance: str, state: str, reason: str = "") -> None:
-        """Show a state, such as SUSPENDED, until another one, or the real one (``""``), is set."""
+        """Show a state, such as SUSPENDED, until it is set again; ``""`` shows the real one."""
         self.act("show", instance=instance, fields={"state": state or None, "stateReason": reason or None})
 
     def schedule_maintenance(self, instance: str, start: str, end: str) -> None:
-        """Announce maintenance, in times of UTC such as 2026-12-06T02:00:00Z; with empty ones, none."""
+        """Announce maintenance at UTC times such as 2026-12-06T02:00:00Z. Empty times cancel it."""
         schedule = {"startTime": start, "endTime": end} if start else None
         self.act("show", instance=instance, fields={"upcomingMaintenanceSchedule": schedule})
 
     def mkdir(self, instance: str, *paths: str) -> None:
-        """Directories that exist on the file system from now on."""
+        """Create directories on the file system."""
         self.act("mkdir", instance=instance, paths=list(paths))
 
     def finish(self, operation: str, code: str = "", message: str = "") -> None:
-        """End an operation now: with this error, or else as ``end_operations`` has planned, or well."""
+        """End an operation now: with this error, else with the error of ``end_operations``, else with success."""
         self.act("finish", operation=operation, code=code, message=message)
 
     def advance(self, operation: str, progress: float) -> None:
-        """Set how far a held transfer is, between 0 and 1."""
+        """Set the progress of a held transfer, between 0 and 1."""
         self.act("advance", operation=operation, progress=progress)
 
     def instances(self) -> dict[str, Object]:
-        """By full name, as the API shows them, with their ``directories``."""
+        """The instances by full name, as the API shows them, with their ``directories``."""
         return {one["name"]: one for one in self.act("state")["instances"]}
 
     def operations(self, instance: str = "") -> list[Object]:
-        """As the API shows them, the oldest first: of one instance, or all."""
+        """The operations as the API shows them, the oldest first, of one instance or of all."""
         suffix = f"/{_id(instance)}" if instance else ""
         found: list[Object] = self.act("state")["operations"]
         return [one for one in found if one["metadata"]["target"].endswith(suffix)]
 
     def calls(self, *kinds: str, instance: str = "") -> list[Call]:
-        """The requests so far, the oldest first; the kinds are those of ``fail``."""
+        """The requests so far, the oldest first. The kinds are those of ``fail``."""
         found = [Call(**one) for one in self.act("state")["calls"]]
         return [
             one for one in found if one.kind in (kinds or (one.kind,)) and _id(instance) in ("", one.instance)
         ]
 
     def reset(self) -> None:
-        """Forget settings, errors to come, faults and calls; instances and operations stay."""
+        """Remove settings, planned errors, faults and calls. Instances and operations are kept."""
         self.act("reset")
 
     def act(self, action: str, **values: Any) -> Any:
-        """One of ``lustre_service.steering.ACTIONS``."""
+        """Run one of ``steering.ACTIONS``."""
         with requests.Session() as session:
             session.trust_env = False
             url = f"{self._url}/testbed/{self.name}/{action}"
@@ -147,17 +149,17 @@ class LustreProject:
 
 
 class InjectedFault:
-    """A fault that was given."""
+    """A fault that was added."""
 
     def __init__(self, project: LustreProject, number: int) -> None:
         self._project, self._number = project, number
 
     def hits(self) -> int:
-        """How many requests have met it so far."""
+        """How many requests have failed with it so far."""
         return int(self._project.act("hits", fault=self._number))
 
     def release(self) -> None:
-        """No more of it; what it holds goes on."""
+        """Remove the fault, and release the requests that it holds."""
         self._project.act("release", fault=self._number)
 
 
@@ -174,7 +176,7 @@ def _wire(fault: Fault) -> Object:
 
 
 def google_client(url: str) -> Any:
-    """A `lustre_v1.LustreClient` of a loopback endpoint, without credentials."""
+    """A `lustre_v1.LustreClient` for a loopback endpoint, without credentials."""
     from google.api_core.client_options import ClientOptions
     from google.auth.credentials import AnonymousCredentials
     from google.cloud import lustre_v1
@@ -186,7 +188,7 @@ def google_client(url: str) -> Any:
 
 
 def google_instance(capacity_gib: int = 9000, **fields: Any) -> Any:
-    """A `lustre_v1.Instance` that the API accepts; ``fields`` by their Python names replace or add some."""
+    """A `lustre_v1.Instance` that the API accepts. ``fields``, by their Python names, replace or add fields."""
     from google.cloud import lustre_v1
 
     known = {

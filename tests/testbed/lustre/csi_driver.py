@@ -10,7 +10,7 @@ _TIMEOUT_SECONDS = 10.0
 
 @dataclass(frozen=True)
 class State:
-    """What the service holds: instances by name, and the calls of the sidecars."""
+    """The state of the service: instances by name, and the calls of the sidecars."""
 
     config: dict[str, Any]
     scoped: dict[str, dict[str, Any]]
@@ -20,14 +20,14 @@ class State:
 
 
 class LustreService:
-    """The steering port. With a namespace, everything concerns only that namespace's claims."""
+    """The steering port. With a namespace, everything applies only to the PVCs of that namespace."""
 
     def __init__(self, url: str, namespace: str = "") -> None:
         self._url = url
         self._namespace = namespace
 
     def scoped(self, namespace: str) -> "LustreService":
-        """The same service, restricted to one namespace: safe while other tests run."""
+        """The same service, restricted to one namespace. It does not affect other tests."""
         return LustreService(self._url, namespace)
 
     def configure(
@@ -38,9 +38,9 @@ class LustreService:
         quota_gib: int | None = None,
         resize_state: str | None = None,
     ) -> None:
-        """Change how long operations take, the quota (0: none), and the state shown while growing.
+        """Change how long operations take, the quota (0: none), and the state during a resize.
 
-        The quota of a namespace counts only its own instances.
+        The quota of a namespace counts only the instances of that namespace.
         """
         settings = {
             "createSeconds": create_seconds,
@@ -52,18 +52,18 @@ class LustreService:
         self._post("/config", {key: value for key, value in settings.items() if value is not None})
 
     def fail(self, method: str, code: str, message: str, times: int = 1, match: str = "") -> None:
-        """Make the next calls fail; ``times=-1`` is for good, ``match`` a pattern for the request.
+        """Make the next calls fail; ``times=-1`` is always, ``match`` a pattern for the request.
 
-        ``method`` is an RPC (CreateVolume, DeleteVolume, ControllerExpandVolume) or an operation of the
-        service (CreateInstance, UpdateInstance, DeleteInstance). A failed CreateInstance sticks: every
-        retry for the same volume gets the same answer.
+        ``method`` is an RPC (CreateVolume, DeleteVolume, ControllerExpandVolume) or an operation of the service
+        (CreateInstance, UpdateInstance, DeleteInstance). A failed CreateInstance is final: every retry for the same
+        PersistentVolume gets the same response.
         """
         self._post(
             "/fault", {"method": method, "code": code, "message": message, "times": times, "match": match}
         )
 
     def reset(self) -> None:
-        """Back to instant operations without quota or faults; instances stay."""
+        """Return to instant operations without quota or faults. Instances are kept."""
         self._post("/reset", {})
 
     def state(self) -> State:

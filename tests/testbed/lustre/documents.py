@@ -1,4 +1,4 @@
-"""What the simulated Managed Lustre API says: refusals, times, and the body of an instance to ask for."""
+"""Documents of the simulated Managed Lustre API: refusals, times, and the body of a create request."""
 
 import re
 from datetime import UTC, datetime
@@ -58,7 +58,7 @@ class RefusedError(Exception):
         self.status = status
 
     def reply(self) -> Reply:
-        """As it goes over the wire."""
+        """The HTTP response."""
         return refusal(self.status, str(self))
 
 
@@ -68,17 +68,17 @@ def refusal(status: str, message: str = "") -> Reply:
 
 
 def invalid(message: str) -> RefusedError:
-    """The API does not take this request, now or later."""
+    """The API never accepts this request."""
     return RefusedError("INVALID_ARGUMENT", message)
 
 
 def not_found(name: str) -> RefusedError:
-    """No such resource, by full name."""
+    """The resource with this full name does not exist."""
     return RefusedError("NOT_FOUND", f"Resource '{name}' was not found")
 
 
 def number(value: Any, field: str) -> int:
-    """An int64 of JSON, which may be a string."""
+    """An int64 in JSON, which may be a string."""
     try:
         return int(value)
     except (TypeError, ValueError):
@@ -86,7 +86,7 @@ def number(value: Any, field: str) -> int:
 
 
 def now() -> str:
-    """The time in the API's format."""
+    """The present time in the API's format."""
     return datetime.now(UTC).isoformat().replace("+00:00", "Z")
 
 
@@ -108,5 +108,5 @@ def instance(
 
 
 def camel(name: str) -> str:
-    """A field's JSON name, from either of its spellings."""
+    """The JSON name of a field, from its JSON or Python name."""
     return re.sub(r"_([a-z0-9])", lambda match: match[1].upper(), name)

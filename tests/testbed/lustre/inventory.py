@@ -1,4 +1,4 @@
-"""The instances and operations of a project of the simulated Managed Lustre API, and what they allow."""
+"""The instances and operations of a project of the simulated Managed Lustre API, and their checks."""
 
 import hashlib
 import uuid
@@ -17,10 +17,10 @@ Query = dict[str, str]
 
 @dataclass
 class Record:
-    """An instance.
+    """An instance. ``forced`` are fields that a test shows instead of the real ones.
 
-    ``forced`` are fields that a test shows instead. ``csi`` is what the CSI driver has said of it last, {} if
-    it is none of the driver's; ``busy`` says that the driver is at it.
+    ``csi`` is the last report of the CSI driver, {} if the instance is not of the driver. ``busy`` is true while an
+    operation of the driver runs.
     """
 
     document: Object
@@ -48,20 +48,20 @@ class Record:
         return int(self.document["capacityGib"])
 
     def shown(self) -> Object:
-        """As the API shows it."""
+        """The instance as the API shows it."""
         return self.document | self.forced
 
     def response(self) -> Object:
-        """As a finished operation shows it."""
+        """The instance in the response of a finished operation."""
         return {"@type": f"{TYPES}Instance"} | self.shown()
 
     def change(self, **fields: object) -> None:
-        """Set fields, and the time of the update."""
+        """Set fields, and the update time."""
         self.document |= fields | {"updateTime": now()}
 
 
 class Inventory:
-    """Refusals are raised as ``RefusedError``. Whoever calls sees to the locking."""
+    """Instances and operations of a project. Raises ``RefusedError``. The caller holds the lock."""
 
     def __init__(self, name: str) -> None:
         self.name = name
@@ -70,13 +70,13 @@ class Inventory:
         self.operations: dict[str, Operation] = {}
 
     def settle(self) -> None:
-        """Finish the operations whose time has come."""
+        """Finish the operations that are due."""
         for operation in self.operations.values():
             if operation.due:
                 operation.finish()
 
     def record(self, name: str) -> Record:
-        """By full name, or by an id that is unique in the project."""
+        """The record of a full name, or of an id that is unique in the project."""
         for full, record in self.records.items():
             if name in (full, record.id):
                 return record
@@ -88,7 +88,7 @@ class Inventory:
         return self.operations[name]
 
     def add(self, name: str, body: Object) -> Record:
-        """A new instance that is CREATING."""
+        """Add an instance in the state CREATING."""
         made = {key: value for key, value in body.items() if key not in rules.OUTPUT}
         output = {"name": name, "uid": str(uuid.uuid4()), "createTime": now(), "effectiveVersion": VERSION}
         record = Record(made | output, int(made["capacityGib"]))
@@ -97,12 +97,12 @@ class Inventory:
         return record
 
     def activate(self, record: Record) -> Object:
-        """The instance can be mounted."""
+        """Make an instance ACTIVE, so that it can be mounted."""
         record.change(state="ACTIVE", mountPoint=_mount_point(record))
         return record.response()
 
     def drop(self, record: Record) -> None:
-        """The instance is gone, and with it what was running."""
+        """Remove an instance. Its running operation ends with an error."""
         self.records.pop(record.name, None)
         for operation in self._running(record):
             operation.finish({"code": CODES["ABORTED"], "message": f"Resource '{record.name}' was deleted"})
@@ -110,7 +110,7 @@ class Inventory:
     def start(
         self, verb: str, record: Record, query: Query, effect: Effect, transfer: Transfer | None = None
     ) -> Object:
-        """A new operation, as the API shows it."""
+        """Start an operation, and return it as the API shows it."""
         duration = self.setting(record)(f"{verb}_seconds")
         planned = self.plans.take(verb, record.location, record.id)
         request_id = query.get("requestId", "")
@@ -119,11 +119,11 @@ class Inventory:
         return operation.document()
 
     def setting(self, record: Record) -> Callable[[str], Any]:
-        """The settings in force for an instance."""
+        """The value of a setting for an instance."""
         return lambda key: self.settings.get(key, record.id)
 
     def earlier(self, verb: str, target: str, query: Query) -> Object:
-        """The operation that the same request has started before, {} if there is none."""
+        """The operation that an earlier request with the same id has started, {} if there is none."""
         request_id = query.get("requestId", "")
         rules.check_request_id(request_id)
         for one in self.operations.values():
@@ -134,18 +134,18 @@ class Inventory:
         return {}
 
     def check_idle(self, record: Record) -> None:
-        """An instance takes part in one operation at a time."""
+        """Refuse a second operation of an instance at the same time."""
         if record.busy or self._running(record):
             raise RefusedError("ABORTED", "unable to queue the operation")
 
     def check_free(self, record: Record) -> None:
-        """Only an idle instance that is ACTIVE can be changed, or take part in a transfer."""
+        """Refuse a change or a transfer of an instance that is not ACTIVE and idle."""
         self.check_idle(record)
         if (state := record.shown()["state"]) != "ACTIVE":
             raise RefusedError("FAILED_PRECONDITION", f"Resource '{record.name}' is in {state} state")
 
     def check_quota(self, location: str, extra_gib: int) -> None:
-        """The quota is one for all instances of the project."""
+        """Refuse a capacity beyond the quota for all instances of the project."""
         quota = int(self.settings.get("quota_gib"))
         if quota and sum(one.gib for one in self.records.values()) + extra_gib > quota:
             limit = f"Quota limit 'LustreCapacityGib' has been exceeded. Limit: {quota} in {location}."
@@ -156,6 +156,6 @@ class Inventory:
 
 
 def _mount_point(record: Record) -> str:
-    """An address that depends on the instance alone."""
+    """A mount point that depends only on the instance."""
     digest = hashlib.sha256(record.document["uid"].encode()).digest()
     return f"10.{100 + digest[0] % 50}.{digest[1]}.{2 + digest[2] % 250}@tcp:/{record.document['filesystem']}"

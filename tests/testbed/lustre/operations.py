@@ -1,4 +1,4 @@
-"""Operations of the simulated Managed Lustre API, which run by the clock or until a test ends them, and transfers."""
+"""Operations and transfers of the simulated Managed Lustre API. They end after a time, or when a test ends them."""
 
 import math
 import secrets
@@ -12,20 +12,20 @@ from testbed.lustre.documents import CODES, TYPES, now
 
 HELD = "held"
 Seconds = float | str
-"""How long an operation takes; ``HELD`` is until a test ends it."""
+"""How long an operation takes. ``HELD``: until a test ends it."""
 
 VERBS = ("create", "update", "delete", "import", "export")
 _API_VERSION = "v1"
 _METADATA = {"import": "ImportDataMetadata", "export": "ExportDataMetadata"}
-_LOGGED_ERRORS = 5  # the API records so many of one code
+_LOGGED_ERRORS = 5  # most failures of one code that the API records
 
 
 @dataclass(frozen=True)
 class Transfer:
-    """What a transfer moves between ``paths``, {gcsPath, lustrePath}: ``objects`` of ``object_bytes`` each.
+    """A transfer between ``paths``, {gcsPath, lustrePath}: ``objects`` of ``object_bytes`` each.
 
-    ``skipped`` more are there already. Each failure is {code, count, details}, the code by name; ``count`` of
-    the objects cannot be moved for it.
+    ``skipped`` more objects exist at the destination. Each failure is {code, count, details}, with the name of the code
+    and the number of objects that fail with it.
     """
 
     paths: Object
@@ -49,7 +49,7 @@ class Transfer:
 
     def _counters(self, progress: float, failed: int) -> Object:
         movable = self.objects - sum(one["count"] for one in self.failures)
-        found = math.ceil(self.objects * min(1.0, 2 * progress))  # listing runs ahead of copying
+        found = math.ceil(self.objects * min(1.0, 2 * progress))  # listing is faster than copying
         skipped, copied = math.floor(self.skipped * progress), math.floor(movable * progress)
         return {
             "foundObjectsCount": str(found),
@@ -80,7 +80,7 @@ class Transfer:
 
 @dataclass(frozen=True)
 class Effect:
-    """``apply`` carries an operation out and returns its response; ``revert`` undoes what its start has changed."""
+    """``apply`` performs an operation and returns its response. ``revert`` undoes the changes of its start."""
 
     apply: Callable[[], Object]
     revert: Callable[[], None]
@@ -90,7 +90,7 @@ class Effect:
 class Operation:
     """A running or finished operation on ``target``, the full name of an instance.
 
-    ``planned_error`` is how it will end, {code, message} with a number for the code, None if well.
+    ``planned_error`` is the error with which it will end, {code, message} with a number as code; None for success.
     """
 
     target: str
@@ -120,12 +120,12 @@ class Operation:
 
     @property
     def due(self) -> bool:
-        """Whether its time has come."""
+        """Whether it has to end now."""
         return not self.done and not isinstance(self.duration, str) and self._elapsed() >= self.duration
 
     @property
     def progress(self) -> float:
-        """Between 0 and 1: by the clock, or as a test has set it."""
+        """Between 0 and 1, from the elapsed time or set by a test."""
         if self.done or isinstance(self.duration, str) or not self.duration:
             return self._progress
         return min(1.0, self._elapsed() / self.duration)
@@ -135,7 +135,7 @@ class Operation:
         self._progress = progress
 
     def finish(self, error: Object | None = None) -> None:
-        """End it: with this error, with the planned one, or with its effect."""
+        """End the operation: with this error, with the planned one, or with its effect."""
         self.error = error or self.planned_error
         self._progress = self.progress if self.error else 1.0
         self.done, self.end_time = True, now()
@@ -145,13 +145,13 @@ class Operation:
             self.response = self.effect.apply()
 
     def cancel(self) -> None:
-        """As a client asks for it; ends at once."""
+        """Cancel the operation for a client. It ends at once."""
         if not self.done:
             self.cancelling = True
             self.finish({"code": CODES["CANCELLED"], "message": "The operation was cancelled."})
 
     def document(self) -> Object:
-        """As the API shows it."""
+        """The operation as the API shows it."""
         shown: Object = {"name": self.name, "done": self.done, "metadata": self._metadata()}
         if self.error:
             shown["error"] = self.error
@@ -169,7 +169,7 @@ class Operation:
         }
         if self.end_time:
             metadata["endTime"] = self.end_time
-        if self.verb != "import":  # ImportDataMetadata, alone, has none
+        if self.verb != "import":  # only ImportDataMetadata has none
             metadata["verb"] = self.verb
         if self.transfer:
             metadata["operationMetadata"] = self.transfer.metadata(self.progress)

@@ -15,7 +15,7 @@ _PAGE = 500
 
 
 class Project(Inventory):
-    """What starts an operation returns it, not done yet; the same request again returns the same one."""
+    """The calls. Those that start an operation return it, not done yet; the same request again returns the same one."""
 
     def get(self, name: str) -> Object:
         return self.record(name).shown()
@@ -32,7 +32,7 @@ class Project(Inventory):
         return page([one.document() for one in chosen], query, "operations")
 
     def create(self, location: str, query: Query, body: Object) -> Object:
-        """Start the creation of an instance; if it fails there is none."""
+        """Start the creation of an instance. If it fails, the instance does not exist."""
         instance_id = query.get("instanceId", "")
         name = f"projects/{self.name}/locations/{location}/instances/{instance_id}"
         if earlier := self.earlier("create", name, query):
@@ -46,7 +46,7 @@ class Project(Inventory):
         return self.start("create", record, query, effect)
 
     def update(self, name: str, query: Query, body: Object) -> Object:
-        """Start a change of the fields in the mask, or of those in the body if there is none."""
+        """Start an update of the fields in the mask, or of those in the body if there is no mask."""
         if earlier := self.earlier("update", name, query):
             return earlier
         record = self.record(name)
@@ -60,7 +60,7 @@ class Project(Inventory):
         return self.start("update", record, query, _change(record, changes))
 
     def delete(self, name: str, query: Query) -> Object:
-        """Start the deletion of an instance, whatever its state."""
+        """Start the deletion of an instance in any state."""
         if earlier := self.earlier("delete", name, query):
             return earlier
         record = self.record(name)
@@ -119,7 +119,7 @@ def _change(record: Record, changes: Object) -> Effect:
 
 def _check_ours(record: Record) -> None:
     if record.csi:
-        message = "the test bed deletes and grows the instances of the CSI driver by their claims only"
+        message = "the test bed deletes and resizes instances of the CSI driver only by their PVCs"
         raise RefusedError("UNIMPLEMENTED", message)
 
 
@@ -136,7 +136,7 @@ def _changes(record: Record, query: Query, body: Object) -> Object:
 
 
 def matches(text: str, document: Object) -> bool:
-    """Whether a filter, terms such as ``metadata.verb="create"`` joined by AND, holds for a document."""
+    """Whether a filter, terms such as ``metadata.verb="create"`` joined by AND, matches a document."""
     return all(_holds(term, document) for term in re.split(r"\s+AND\s+", text) if term.strip())
 
 
@@ -153,7 +153,7 @@ def _holds(term: str, document: Object) -> bool:
 
 
 def page(found: list[Object], query: dict[str, str], key: str) -> Object:
-    """One page of what the filter leaves; a token is the number of the first item."""
+    """One page of the items that match the filter. A token is the number of the first item."""
     found = [one for one in found if matches(query.get("filter", ""), one)]
     size, token = int(query.get("pageSize") or _PAGE), query.get("pageToken") or "0"
     if not token.isdigit():

@@ -1,4 +1,4 @@
-"""The paths of the simulated Managed Lustre API, and what a request to each of them asks for."""
+"""The paths of the simulated Managed Lustre API, and the call of each path."""
 
 import json
 import re
@@ -33,10 +33,8 @@ KINDS = [kind for kind, _, _ in _ROUTES]
 
 @dataclass(frozen=True)
 class Call:
-    """A request as it arrived.
-
-    ``kind`` is one of ``KINDS``, empty if the path is not served; ``instance`` is an id, empty if the call is
-    about none.
+    """A request as received. ``kind`` is one of ``KINDS``, empty if the path is not served. ``instance`` is an id,
+    empty if the call names none.
     """
 
     kind: str
@@ -56,7 +54,7 @@ class Call:
 
 
 def parse(request: Request) -> Call:
-    """What a request is about; a body that is no JSON is empty."""
+    """The call of a request. A body that is not JSON counts as empty."""
     parts = urlsplit(request.path)
     path, query = unquote(parts.path), dict(parse_qsl(parts.query))
     try:
@@ -71,7 +69,7 @@ def parse(request: Request) -> Call:
 
 
 def carry_out(project: Project, call: Call) -> Object:
-    """The answer to a call; ``RefusedError`` if it is refused."""
+    """Perform a call and return the response. Raises ``RefusedError``."""
     if call.kind not in _ACTIONS:
         raise RefusedError("UNIMPLEMENTED", f"the test bed does not serve {call.method} {call.path}")
     return _ACTIONS[call.kind](project, call)

@@ -1,4 +1,4 @@
-"""What the simulated Managed Lustre API accepts."""
+"""Which requests the simulated Managed Lustre API accepts."""
 
 import re
 import uuid
@@ -47,7 +47,7 @@ _DYNAMIC_MODES = ("DEFAULT_CACHE", 2)
 
 
 def check_new(location: str, instance_id: str, document: Object) -> None:
-    """Refuse a create request whose parts are not valid."""
+    """Refuse a create request that is not valid."""
     _match(_ZONE, location, "location")
     _match(_INSTANCE_ID, instance_id, "instance_id")
     _known(document)
@@ -62,7 +62,7 @@ def check_new(location: str, instance_id: str, document: Object) -> None:
 
 
 def check_mutable(document: Object) -> None:
-    """Refuse values of the fields that may change, the capacity left out."""
+    """Refuse invalid values of the mutable fields, except the capacity."""
     labels = document.get("labels") or {}
     if len(labels) > 64 or len(document.get("description") or "") > 2048:
         raise invalid("too many labels (64), or too long a description (2048)")
@@ -93,7 +93,7 @@ def _check_squash(options: Object) -> None:
 
 
 def check_growth(document: Object, created_gib: int, wanted: Any) -> int:
-    """The capacity in GiB that an instance may be given, or a refusal."""
+    """The new capacity of an instance in GiB. Refuses an invalid one."""
     have, gib = int(document["capacityGib"]), number(wanted, "capacity_gib")
     if gib < have:
         raise invalid(f"invalid capacity_gib {gib}: the capacity can only be increased, from {have}")
@@ -102,12 +102,12 @@ def check_growth(document: Object, created_gib: int, wanted: Any) -> int:
 
 
 def check_bucket(uri: str) -> None:
-    """A path inside of a bucket must end with a slash."""
+    """Refuse a path in a bucket that does not end with a slash."""
     _match(_BUCKET, uri, "gcs_path.uri")
 
 
 def check_request_id(request_id: str) -> None:
-    """A UUID of version 4; none is fine."""
+    """Refuse a request id that is not a UUID of version 4. It may be empty."""
     try:
         if request_id and uuid.UUID(request_id).version != 4:
             raise ValueError
@@ -138,7 +138,7 @@ class Tier:
     stride: int
 
     def check(self, gib: int, created: int = 0) -> None:
-        """Refuse a capacity; one ``created`` at or below the threshold (0: new) cannot outgrow it."""
+        """Refuse an invalid capacity. An instance ``created`` at or below the threshold (0: new) cannot outgrow it."""
         step = self.step if gib <= self.threshold else self.stride
         if not self.least <= gib <= self.most:
             raise invalid(f"invalid capacity_gib {gib}: must be between {self.least} and {self.most}")
@@ -159,7 +159,7 @@ TIERS = {
 
 
 def tier_of(document: Object) -> Tier:
-    """The tier of an instance; no throughput and no Dynamic mode is no tier."""
+    """The tier of an instance. Refuses one without throughput and without the Dynamic tier."""
     throughput = number(document.get("perUnitStorageThroughput", 0), "per_unit_storage_throughput")
     dynamic = (document.get("dynamicTierOptions") or {}).get("mode") in _DYNAMIC_MODES
     if dynamic and throughput:

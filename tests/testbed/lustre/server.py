@@ -1,12 +1,12 @@
-"""The Managed Lustre API on a loopback port; ``lustre.client`` steers it, and says what it can do.
+"""The Managed Lustre API on a loopback port; ``lustre.client`` steers it, and documents its features.
 
-It speaks the REST wire format, so that the real google-cloud-lustre client (transport ``rest``) is what
-gets tested. ``python -m testbed.lustre.server --port PORT`` is the server of a control plane.
+It uses the REST wire format, so that tests use the real google-cloud-lustre client (transport ``rest``). ``python -m
+testbed.lustre.server --port PORT`` is the server of a control plane.
 
 The instances of the CSI driver are served, too: in the driver's one project, under the names of their
-PersistentVolumes. They take part in transfers and show what a test sets; but they are created, deleted and
-grown by their claims only (501), the operations of that are not listed, and the driver knows nothing of the
-transfers that are running.
+PersistentVolumes. They take part in transfers and show what a test sets; but they are created, deleted and grown by
+their claims only (501), the operations of that are not listed, and the driver knows nothing of the transfers that are
+running.
 """
 
 import argparse
@@ -38,13 +38,13 @@ _STEERING = re.compile(r"/testbed/(?P<project>[^/]+)/(?P<action>\w+)")
 
 @dataclass(frozen=True)
 class CSIDriver:
-    """The driver's steering port, and the one project in which the driver makes all instances."""
+    """The driver's steering port, and the project in which the driver creates all instances."""
 
     url: str
     project: str
 
     def state(self) -> State | None:
-        """What the driver has; None while it restarts, in which the service stays as it is."""
+        """The state of the driver. None while it restarts; then the service keeps its last state."""
         try:
             return LustreService(self.url).state()
         except requests.RequestException:
@@ -52,9 +52,9 @@ class CSIDriver:
 
 
 def adopt(inventory: Inventory, state: State) -> None:
-    """Bring the driver's instances up to date.
+    """Update the driver's instances.
 
-    What has changed through the API, such as a description, stays until the driver changes it, too.
+    A change through the API, for example of a description, stays until the driver changes the same field.
     """
     known = {record.id: record for record in inventory.records.values() if record.csi}
     for name in known.keys() - state.instances.keys():
@@ -91,7 +91,7 @@ def _document(one: Object, state: State) -> Object:
 
 
 class Service:
-    """All projects, behind one lock that no request holds while it waits."""
+    """All projects, with one lock. No request holds the lock while it waits."""
 
     def __init__(self, csi: CSIDriver | None) -> None:
         self._csi = csi
@@ -99,7 +99,7 @@ class Service:
         self._projects: dict[str, SteeredProject] = {}
 
     def respond(self, request: Request) -> tuple[Fault | None, Due]:
-        """For the server: what goes wrong with a request, and its answer."""
+        """For the server: the fault of a request, and its response."""
         if steering := _STEERING.fullmatch(request.path):
             return None, lambda: self._steer(request, **steering.groupdict())
         call = parse(request)
@@ -110,7 +110,7 @@ class Service:
         return fault, lambda: reply if at_once else self._answer_late(call)
 
     def heal(self) -> None:
-        """Let all held requests go."""
+        """Release all held requests."""
         with self._lock:
             for steered in self._projects.values():
                 steered.heal()
@@ -135,7 +135,7 @@ class Service:
 
     @contextmanager
     def _up_to_date(self, name: str) -> Iterator[None]:
-        """Under the lock, with everything done in the project that is due."""
+        """Hold the lock, and finish the operations of the project that are due."""
         if self._csi and self._csi.project == name:
             self._ask(self._csi)
         with self._lock:
@@ -143,7 +143,7 @@ class Service:
             yield
 
     def _ask(self, driver: CSIDriver) -> None:
-        """One at a time: what the driver has said before never overtakes what it says now."""
+        """Read the state of the driver, one request at a time, so that an older state never replaces a newer one."""
         with self._asking:
             state = driver.state()
             with self._lock:
@@ -179,7 +179,7 @@ def main() -> None:
     )
     parser.add_argument("--port", type=int, default=0)
     parser.add_argument("--csi-url", help="the steering port of the CSI driver")
-    parser.add_argument("--csi-project", help="the project in which the driver makes its instances")
+    parser.add_argument("--csi-project", help="the project in which the driver creates its instances")
     options = parser.parse_args()
     csi = CSIDriver(options.csi_url, options.csi_project) if options.csi_url else None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))

@@ -1,4 +1,4 @@
-"""What a test has set for a project of the simulated Managed Lustre API, or for one of its instances."""
+"""Settings of a project of the simulated Managed Lustre API, or of one of its instances."""
 
 from collections import ChainMap
 from typing import Any, TypedDict
@@ -10,9 +10,9 @@ from testbed.lustre.operations import HELD, Seconds
 class Values(TypedDict, total=False):
     """Settings by name.
 
-    Operations take that long. The quota is one for all instances of the project; 0 is none. ``unreachable`` are
-    locations that a list reports so. Transfers are described in ``lustre_service.transfers``; with ``any_directory``
-    imports go to directories that nobody has made, too.
+    The seconds are the duration of operations. The quota is for all instances of the project; 0 is no quota. Lists
+    report the ``unreachable`` locations as such. For transfers see ``operations.Transfer``; with ``any_directory``,
+    imports to missing directories are accepted.
     """
 
     create_seconds: Seconds
@@ -46,22 +46,22 @@ DEFAULTS = Values(
 
 
 class Settings:
-    """Those of an instance go before those of its project."""
+    """Settings of an instance override those of its project."""
 
     def __init__(self) -> None:
         self._by_instance: dict[str, Object] = {}
 
     def change(self, values: Object, instance: str = "") -> None:
-        """Overlay what is in force; ``ValueError`` for what is not known."""
+        """Change settings. Raises ``ValueError`` for unknown ones."""
         if unknown := values.keys() - DEFAULTS.keys():
             raise ValueError(f"no such settings: {sorted(unknown)}")
         for key, value in values.items():
             if key.endswith("_seconds") and value != HELD and not isinstance(value, (int, float)):
-                raise ValueError(f"{key} is no number of seconds: {value!r}")
+                raise ValueError(f"{key} is not a number of seconds: {value!r}")
         self._by_instance.setdefault(instance, {}).update(values)
 
     def get(self, key: str, instance: str = "") -> Any:
-        """The value in force."""
+        """The value that applies."""
         known = ChainMap(self._by_instance.get(instance, {}), self._by_instance.get("", {}), dict(DEFAULTS))
         return known[key]
 
@@ -70,7 +70,7 @@ class Settings:
 
 
 class Plans:
-    """Errors with which coming operations will end."""
+    """Errors with which the next operations will end."""
 
     def __init__(self) -> None:
         self._plans: list[Object] = []

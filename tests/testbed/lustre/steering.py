@@ -1,4 +1,4 @@
-"""What a test can do to a project of the simulated Managed Lustre API; the server's side of ``lustre_client``."""
+"""The server's side of ``lustre.client``: what a test can change in a project of the simulated Managed Lustre API."""
 
 import base64
 from dataclasses import asdict, dataclass, replace
@@ -32,7 +32,7 @@ ACTIONS = frozenset(
 
 @dataclass(eq=False)
 class _Given:
-    """A fault as it was asked for, and how many calls it has met."""
+    """A fault as requested, and how many calls have failed with it."""
 
     rule: Rule
     carried_out: bool
@@ -49,13 +49,13 @@ class SteeredProject:
         self._calls: list[Call] = []
 
     def act(self, action: str, values: Object) -> Any:
-        """Do what a test asks; a ValueError, KeyError, TypeError or refusal if that makes no sense."""
+        """Run an action for a test. Raises ValueError, KeyError, TypeError or a refusal if it is invalid."""
         if action not in ACTIONS:
             raise ValueError(f"no such action: {action}")
         return getattr(self, action)(**values)
 
     def take(self, call: Call) -> tuple[Fault | None, bool]:
-        """Record a call: what goes wrong with it, and whether it is carried out at once."""
+        """Record a call. Return its fault, and whether it takes effect at once."""
         if call.name in self.project.operations:
             call = replace(call, instance=self.project.operations[call.name].target.rpartition("/")[2])
         self._calls.append(call)
@@ -75,7 +75,7 @@ class SteeredProject:
         self.project.plans.add(plan | {"verb": verb, "code": CODES[code]})
 
     def fail(self, fault: Object, on: list[str], times: int, instance: str, carried_out: bool) -> int:
-        """The number of the fault, by which it can be asked for and removed."""
+        """Add a fault, and return the number by which it can be read and removed."""
         if unknown := set(on).difference(KINDS):
             raise ValueError(f"no such kinds of requests: {sorted(unknown)}")
 
@@ -104,7 +104,7 @@ class SteeredProject:
         self.project.drop(self.project.record(instance))
 
     def show(self, instance: str, fields: Object) -> None:
-        """Show these fields instead of the real ones; None shows the real one again."""
+        """Show these fields instead of the real ones. None shows the real one again."""
         if fields.get("state") not in (None, *STATES):
             raise ValueError(f"no such state: {fields['state']}")
         record = self.project.record(instance)
