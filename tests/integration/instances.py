@@ -1,4 +1,4 @@
-"""Pools whose instance is not the CSI driver's, in tests: their specs, and waiting while the operator looks."""
+"""Pools whose instance is not created by the CSI driver: their specs, and waiting for the operator."""
 
 import time
 from collections.abc import Callable
@@ -21,7 +21,7 @@ _NOT_MADE = dict.fromkeys(
 
 
 def through_api(project: LustreProject, **changes: Any) -> Object:
-    """Made through the Lustre API, in the test's own project."""
+    """Changes for an instance that kvtier creates through the Lustre API, in the project of the test."""
     return {
         "cluster": {"project": project.name, "location": "us-central1", "name": "none"},
         "tiers__lustre__provisioner": "API",
@@ -31,7 +31,7 @@ def through_api(project: LustreProject, **changes: Any) -> Object:
 
 
 def existing(project: LustreProject, instance: str = "shared", **changes: Any) -> Object:
-    """An existing instance of the test's own project."""
+    """Changes for an existing instance in the project of the test."""
     name = f"projects/{project.name}/locations/{ZONE}/instances/{instance}"
     return {
         **_NOT_MADE,
@@ -42,7 +42,7 @@ def existing(project: LustreProject, instance: str = "shared", **changes: Any) -
 
 
 def until(pools: Pools, name: str, condition: Callable[[], T], what: str = "", timeout: float = 60.0) -> T:
-    """Wait while the operator is made to look at a pool now and then: what the Lustre API says has no watch."""
+    """Wait, and trigger reconciliations of the pool from time to time, because the Lustre API has no watch."""
     due = 0.0
 
     def looked() -> T:
@@ -66,7 +66,7 @@ def until_status(
     *,
     words: str = "",
 ) -> tuple[Object, Object]:
-    """Wait for a condition of a pool, with words in its message; the condition, and the status that it is in."""
+    """Wait for a condition of a pool with words in its message. Return the condition and its status."""
 
     def holds() -> tuple[Object, Object]:
         known: Object = pools.get(name).get("status", {})
@@ -84,23 +84,23 @@ def until_condition(pools: Pools, name: str, status: str, reason: str, type_: st
 
 
 def until_ready(pools: Pools, name: str) -> Object:
-    """Wait until a pool is ready; its status."""
+    """Wait until a pool is ready, and return its status."""
     return until_status(pools, name, "True", "AllReady", "Ready")[1]
 
 
 def until_gone(pools: Pools, name: str) -> None:
-    """Wait until a deleted pool is let go."""
-    until(pools, name, lambda: not pools.kube.find(*API, name, pools.namespace), f"{name} is gone")
+    """Wait until a deleted pool does not exist."""
+    until(pools, name, lambda: not pools.kube.find(*API, name, pools.namespace), f"{name} does not exist")
 
 
 def tier(pools: Pools, name: str) -> Object:
-    """What the status says of the shared tier."""
+    """The Lustre tier in the status."""
     tiers = pools.get(name).get("status", {}).get("tiers", [])
     return next((one for one in tiers if one["name"] == "lustre"), {})
 
 
 def recreate(pools: Pools) -> None:
-    """The namespace of the test goes, and comes back empty."""
+    """Delete the namespace of the test and create it again, empty."""
     kube = pools.kube
     kube.delete("v1", "Namespace", pools.namespace)
     kube.wait_gone("v1", "Namespace", pools.namespace, timeout=60.0)

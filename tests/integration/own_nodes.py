@@ -1,4 +1,4 @@
-"""Nodes that only one test's pools select."""
+"""Nodes that only the pools of one test select."""
 
 from typing import Any
 
@@ -7,7 +7,7 @@ from testbed.kube import Kube
 
 
 class Nodes:
-    """Nodes of the test's own: only its pools select them."""
+    """Nodes that only the pools of this test select."""
 
     def __init__(self, kube: Kube, namespace: str) -> None:
         self.kube = kube

@@ -1,4 +1,4 @@
-"""Replicas that an autoscaler owns: kvtier neither writes them nor sets them back."""
+"""Replicas that an autoscaler owns: kvtier does not write them."""
 
 from testbed import operator_process
 from testbed.control_plane.proxy import Fault
@@ -48,7 +48,7 @@ def test_a_change_of_the_spec_does_not_overwrite_replicas_that_an_autoscaler_jus
         pools.patch("pool", {"models": [pools.get("pool")["spec"]["models"][0] | {"maxNumSeqs": 7}]})
         faulty.until(
             lambda: any("PATCH" in one and name in one for one in faulty.proxy.requests[start:]),
-            "it writes by what it knew",
+            "it writes with its old information",
         )
         faulty.proxy.remove()
         faulty.until(lambda: "--max-num-seqs=7" in str(pools.deployment_spec()))

@@ -1,4 +1,4 @@
-"""Chunks on a real control plane: their number stays, and every directory gets its document."""
+"""Chunks on a real control plane: their size does not change, and every directory gets its kvtier.json."""
 
 import json
 from typing import Any
@@ -20,7 +20,7 @@ CONFIG = {
     "num_key_value_heads": 8,
     "dtype": "bfloat16",
 }
-"""A small model: on Lustre it would get 128 blocks to a file."""
+"""A small model: on Lustre its files would have 128 blocks."""
 
 
 def _told(pools: Pools, name: str) -> Any:
@@ -32,7 +32,7 @@ def _container(manifest: Any) -> Any:
 
 
 def _document(pools: Pools) -> tuple[str, Any]:
-    """The directory and the document that the pool's only Job was given."""
+    """The directory and the document in the arguments of the only Job of the pool."""
     *_, directory, text = _container(pools.child(*JOB))["args"]
     return directory, json.loads(text)
 

@@ -16,7 +16,7 @@ CHILDREN = {
     "engine": DEPLOYMENT,
     "service": ("v1", "Service"),
 }
-# The name of a Job has the uids of pool and claim in it.
+# The name of a Job contains the uids of pool and PVC.
 ALL = CHILDREN | {"job": ("batch/v1", "Job")}
 
 

@@ -1,4 +1,4 @@
-"""The main job: an applied pool becomes storage, nodes and engines, follows its spec, and goes."""
+"""The life of a pool: it gets storage, nodes and engines, follows its spec, and is deleted."""
 
 from typing import Any
 
@@ -82,7 +82,7 @@ def test_with_delete_a_deleted_pool_leaves_nothing(pools: Pools, lustre: LustreS
     pools.delete("deleted")
     pools.wait_gone("deleted")
     assert pools.children(*CLAIM) == []
-    eventually(lambda: not lustre.state().instances, what="the Lustre instance is gone")
+    eventually(lambda: not lustre.state().instances, what="the Lustre instance was deleted")
 
 
 def test_a_recreated_pool_uses_its_old_data(pools: Pools, lustre: LustreService) -> None:
@@ -128,7 +128,7 @@ def test_a_pool_deleted_before_its_storage_exists_leaves_nothing(pools: Pools, l
     pools.wait("early", "StorageReady", "False", "Provisioning")
     pools.delete("early")
     pools.wait_gone("early")
-    eventually(lambda: not pools.children(*CLAIM), what="a claim without data is not retained")
+    eventually(lambda: not pools.children(*CLAIM), what="a PVC without data is not retained")
 
 
 def test_engines_can_be_added_during_a_resize(pools: Pools, lustre: LustreService) -> None:

@@ -1,4 +1,4 @@
-"""A pool with LMCache servers on a real control plane. Its Pods run nothing: kwok says that they are ready."""
+"""A pool with LMCache servers on a real control plane. Its Pods are simulated by kwok."""
 
 from pathlib import Path
 from typing import Any
@@ -36,7 +36,7 @@ def test_engines_with_a_cache_server_become_ready(pools: Pools) -> None:
 
 
 def test_ready_engines_are_not_written_again(pools: Pools) -> None:
-    """What the API server adds to an init container is not taken for a change."""
+    """Fields that the API server adds to an init container do not count as a change."""
     pools.create("still", models=[MODEL])
     pools.wait("still")
     (before,) = pools.children("apps/v1", "Deployment")
@@ -50,7 +50,7 @@ def test_a_change_of_the_backend_rolls_out_pods_and_removes_the_cache_server(poo
     pools.create("changed", models=[MODEL])
     pools.wait("changed")
     pools.patch("changed", {"models": [{**MODEL, "engine": {"backend": "Native", "version": "0.33"}}]})
-    eventually(lambda: "initContainers" not in _pod(pools), what="the server is gone")
+    eventually(lambda: "initContainers" not in _pod(pools), what="the cache server was removed")
     pools.wait("changed")
     assert {mount["mountPath"] for mount in _pod(pools)["containers"][0]["volumeMounts"]} >= {"/kv/lustre"}
 

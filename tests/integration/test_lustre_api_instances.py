@@ -1,4 +1,4 @@
-"""Instances that kvtier makes through the Lustre API: asked for once, followed, adopted, grown, never doubled."""
+"""Instances that kvtier creates through the Lustre API: created once, updated, adopted, resized, never duplicated."""
 
 from typing import Any
 
@@ -94,7 +94,7 @@ def test_a_lost_response_creates_no_second_instance(
 ) -> None:
     lustre_project.fail(Drop(), "create", carried_out=carried_out)
     pools.create("chat", **through_api(lustre_project))
-    until(pools, "chat", lustre_project.instances, "it is asked for again")
+    until(pools, "chat", lustre_project.instances, "kvtier sends the request again")
     until_ready(pools, "chat")
     assert _creations(lustre_project) == 1
 

@@ -1,4 +1,4 @@
-"""Growth of the shared tier, with the real external-resizer: what goes wrong with it touches no Pod."""
+"""Resizes of the Lustre tier with the real external-resizer. A failure does not affect Pods."""
 
 import shlex
 

@@ -1,4 +1,4 @@
-"""The sample pools, as a user would apply them, and what kubectl shows of them."""
+"""The sample pools, applied as a user does it, and what kubectl shows."""
 
 from pathlib import Path
 from typing import Any
@@ -46,7 +46,7 @@ def test_kubectl_get_shows_a_pool_in_one_line(control_plane: Cluster, pools: Poo
     pools.wait("shown")
     table = control_plane.kubectl("-n", pools.namespace, "get", "kvpool").stdout.splitlines()
     assert table[0].split() == ["NAME", "READY", "PHASE", "LUSTRE", "USED", "MODELS", "AGE"]
-    # Used is empty: nothing measures it yet.
+    # Used is empty, because kvtier does not measure it yet.
     assert table[1].split()[:5] == ["shown", "True", "Ready", "9000Gi", "1/1"]
 
 
@@ -70,7 +70,7 @@ def test_the_status_shows_the_throughput_of_the_lustre_tier(pools: Pools) -> Non
 def test_kubectl_explain_shows_descriptions(control_plane: Cluster, field: str, says: str) -> None:
 
     def explained() -> bool:
-        # The API server publishes a new type's documentation a little after it serves the type.
+        # The API server publishes the documentation of a new type a moment after it serves the type.
         return says in " ".join(control_plane.kubectl("explain", field, check=False).stdout.split())
 
     eventually(explained)

@@ -1,4 +1,4 @@
-"""What must hold of an instance before pools mount it, on a real control plane."""
+"""Prerequisites of an instance before pools mount it, on a real control plane."""
 
 import json
 from typing import Any
@@ -29,7 +29,7 @@ BY_HAND: dict[str, Any] = {
 
 @pytest.fixture
 def named(namespace: str) -> dict[str, Any]:
-    """Changes that give a pool's file system the name of this test: volumes of all tests are in one cluster."""
+    """Changes that give the file system the name of this test, because all tests share one cluster."""
     return {"tiers__lustre__filesystem": filesystem("test", namespace)}
 
 
@@ -208,5 +208,5 @@ def test_kvtier_check_reads_the_instance_volumes_and_pools(
 
 
 def _theirs(pools: Pools) -> str:
-    """A file system name of the test's own: other tests leave volumes behind."""
+    """A file system name of this test only, because other tests leave volumes."""
     return filesystem(pools.namespace, "theirs")

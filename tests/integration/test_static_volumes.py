@@ -1,4 +1,4 @@
-"""An existing instance: volume and claim are bound, found again, healed, and never written without need."""
+"""An existing instance: PersistentVolume and PVC are bound, found again, repaired, and not written without a change."""
 
 from collections.abc import Callable
 from contextlib import suppress
@@ -39,13 +39,13 @@ BY_HAND = {
 
 @pytest.fixture
 def shared(lustre_project: LustreProject) -> str:
-    """An instance that somebody else has made; its full name."""
+    """An instance that a user has created; its full name."""
     return lustre_project.put("shared", instance(filesystem="theirs"))
 
 
 @pytest.fixture
 def unwritten(pools: Pools, control_plane: Cluster) -> Callable[[], bool]:
-    """Nothing is written any more, once all is settled, while the operator looks several times."""
+    """Assert that several reconciliations write nothing."""
 
     def check() -> bool:
         time, looks = control_plane.audit.mark(), iter(range(6))
@@ -150,7 +150,7 @@ def test_a_failing_instance_is_reported_while_engines_run(
 
 
 def _force_away(kube: Kube, kind: tuple[str, str], obj: Object) -> None:
-    """Delete an object that its finalizers protect."""
+    """Delete an object with its finalizers."""
     name, namespace = obj["metadata"]["name"], obj["metadata"].get("namespace")
     kube.delete(*kind, name, namespace)
     with suppress(NotFoundError):
@@ -158,14 +158,14 @@ def _force_away(kube: Kube, kind: tuple[str, str], obj: Object) -> None:
 
 
 def _free(kube: Kube, volume: str) -> bool:
-    """Whether a volume has lost its claim; a pool that went after it may have reserved it for the next one."""
+    """Whether a PersistentVolume has no PVC. A pool may have reserved it for the next PVC."""
     live = kube.get(*VOLUME, volume)
     assert live["status"]["phase"] in ("Released", "Available"), live["status"]
     return True
 
 
 def _bound(pools: Pools, kind: tuple[str, str], before: Object | None = None) -> bool:
-    """Whether the only object of a kind is bound, and is another one than before."""
+    """Whether the only object of a kind is bound, and is not the old one."""
     old = before["metadata"]["uid"] if before else ""
     found = [one for one in pools.children(*kind) if one["metadata"]["uid"] != old]
     return [one["status"].get("phase") for one in found] == ["Bound"]
@@ -234,7 +234,7 @@ def test_a_pool_in_a_recreated_namespace_uses_the_instance_of_the_driver_again(
 
 
 def _grown(pools: Pools, kube: Kube, name: str) -> None:
-    """What came back grows like any other."""
+    """Resize the recreated PVC like any other."""
     pools.patch("chat", {"tiers": {"lustre": {"capacity": "18000Gi"}}})
     eventually(lambda: kube.get(*VOLUME, name)["spec"]["capacity"]["storage"] == "18000Gi")
     eventually(lambda: tier(pools, "chat")["capacity"] == "18000Gi")
@@ -279,7 +279,7 @@ def test_a_volume_of_the_same_name_that_kvtier_did_not_create_is_never_changed(
 
 
 def _create(kube: Kube, manifest: Object) -> Object:
-    """A volume, once its namesake is gone."""
+    """Create a volume after the deletion of one with the same name."""
     name = manifest["metadata"]["name"]
     assert kube.find(*VOLUME, name) is None
     return kube.create({"apiVersion": "v1", "kind": "PersistentVolume", **manifest})

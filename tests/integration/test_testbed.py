@@ -1,4 +1,4 @@
-"""The test bed behaves as the cluster it stands for, where the operator can tell."""
+"""The test bed behaves like a GKE cluster in everything that the operator depends on."""
 
 import base64
 import json
@@ -37,7 +37,7 @@ def lustre_class(kube: Kube, namespace: str, throughput: str = "1000") -> str:
 
 
 def claim(kube: Kube, namespace: str, size: str = "9000Gi") -> str:
-    """A claim, shared by all nodes, of a new Lustre class."""
+    """A PVC with ReadWriteMany and a new Lustre class."""
     spec = {
         "accessModes": ["ReadWriteMany"],
         "storageClassName": lustre_class(kube, namespace),
@@ -50,7 +50,7 @@ def claim(kube: Kube, namespace: str, size: str = "9000Gi") -> str:
 
 def wait_bound(kube: Kube, namespace: str, name: str = "cache") -> Object:
     eventually(
-        lambda: kube.get(*CLAIM, name, namespace)["status"]["phase"] == "Bound", what="the claim is bound"
+        lambda: kube.get(*CLAIM, name, namespace)["status"]["phase"] == "Bound", what="the PVC is bound"
     )
     return kube.get(*CLAIM, name, namespace)
 
@@ -99,7 +99,7 @@ def test_a_slow_creation_reports_creating_and_then_binds(
                 for event in kube.events(namespace, "cache", "ProvisioningFailed")
                 if "CREATING" in (message := event["message"])
             ],
-            what="the claim's events tell that the instance is being created",
+            what="the Events of the PVC report that the instance is being created",
         )[0]
     )
     wait_bound(kube, namespace)
@@ -110,7 +110,7 @@ def test_a_failed_creation_is_final_for_its_pvc_and_a_new_pvc_is_bound(
 ) -> None:
     lustre.fail("CreateInstance", "Unavailable", "no capacity in this zone")
     name = claim(kube, namespace)
-    eventually(lambda: len(lustre.state().calls) >= 3, what="the provisioner has tried again")
+    eventually(lambda: len(lustre.state().calls) >= 3, what="the provisioner has retried")
     assert {call["message"] for call in lustre.state().calls} == {"no capacity in this zone"}
     old = kube.get(*CLAIM, name, namespace)
     kube.delete(*CLAIM, name, namespace)
@@ -127,7 +127,7 @@ def test_a_resized_pvc_reaches_its_new_capacity(kube: Kube, namespace: str, lust
     lustre.configure(resize_seconds=3)
     kube.patch(*CLAIM, name, {"spec": {"resources": {"requests": {"storage": "18000Gi"}}}}, namespace)
     eventually(
-        lambda: _conditions(kube.get(*CLAIM, name, namespace)) == {"Resizing"}, what="the claim is resizing"
+        lambda: _conditions(kube.get(*CLAIM, name, namespace)) == {"Resizing"}, what="the PVC is resizing"
     )
     eventually(lambda: kube.get(*CLAIM, name, namespace)["status"]["capacity"]["storage"] == "18000Gi")
 
@@ -144,7 +144,7 @@ def test_a_deployment_that_asks_for_a_compute_class_gets_a_node(kube: Kube, name
     assert [node["status"]["allocatable"]["nvidia.com/gpu"] for node in nodes(kube, selector)] == ["8", "8"]
     kube.delete("apps/v1", "Deployment", "serve", namespace)
     kube.delete("cloud.google.com/v1", "ComputeClass", name)
-    eventually(lambda: not nodes(kube, selector), what="the nodes of the deleted class are gone")
+    eventually(lambda: not nodes(kube, selector), what="the nodes of the deleted class were deleted")
 
 
 @pytest.mark.parametrize(

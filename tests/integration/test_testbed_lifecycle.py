@@ -1,4 +1,4 @@
-"""A control plane starts, survives outages, and leaves nothing behind."""
+"""A control plane starts, survives outages, and leaves no process and no file."""
 
 import json
 import os
@@ -80,11 +80,11 @@ def test_no_process_survives_its_killed_or_interrupted_parent(number: signal.Sig
         finally:
             parent.kill()
     eventually(lambda: not any(map(is_running, known["pids"])), what="its processes have ended")
-    shutil.rmtree(known["directory"], ignore_errors=True)  # only a killed parent leaves it
+    shutil.rmtree(known["directory"], ignore_errors=True)  # only a killed parent leaves the directory
 
 
 def is_running(pid: int) -> bool:
-    """Whether the process exists and is no zombie."""
+    """Whether the process exists and is not a zombie."""
     try:
         return ") Z " not in Path(f"/proc/{pid}/stat").read_text()
     except OSError:

@@ -1,4 +1,4 @@
-"""The Managed Lustre API of the control plane: one service with the CSI driver, each test in a project of its own."""
+"""The Managed Lustre API of the control plane, which shares its instances with the CSI driver."""
 
 import os
 import signal
@@ -28,20 +28,20 @@ pytestmark = pytest.mark.timeout(120)
 
 @pytest.fixture
 def client(control_plane: Cluster, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Google's, of the control plane's API."""
+    """Google's client for the API of the control plane."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return google_client(control_plane.lustre_api.url)
 
 
 @pytest.fixture
 def drivers(control_plane: Cluster) -> LustreProject:
-    """The project that all instances of the CSI driver are in: steer single instances only."""
+    """The project of all instances of the CSI driver. Change only single instances in it."""
     return control_plane.lustre_api.project(PROJECT)
 
 
 @pytest.fixture
 def name(kube: Kube, namespace: str) -> str:
-    """The full name of the instance behind a bound claim of 9000Gi."""
+    """The full name of the instance of a bound PVC of 9000Gi."""
     claim(kube, namespace)
     volume = kube.get("v1", "PersistentVolume", wait_bound(kube, namespace)["spec"]["volumeName"])
     project, zone, instance = volume["spec"]["csi"]["volumeHandle"].split("/")

@@ -1,4 +1,4 @@
-"""Requests of Google's client, about one instance if not said otherwise."""
+"""Requests of Google's client, by default for one instance."""
 
 from collections.abc import Callable
 from typing import Any
@@ -16,14 +16,14 @@ SECONDS = 5.0
 
 
 def create(client: Any, wanted: Any = None, request_id: str = "", name: str = NAME) -> Any:
-    """Ask for an instance, of the smallest size if no other is wanted; the operation."""
+    """Request an instance, by default of the smallest size. Return the operation."""
     parent, _, instance_id = name.partition("/instances/")
     request = {"parent": parent, "instance_id": instance_id, "request_id": request_id}
     return client.create_instance({**request, "instance": wanted or google_instance()}, timeout=SECONDS)
 
 
 def update(client: Any, *fields: str, request_id: str = "", **values: Any) -> Any:
-    """Ask for a change of the fields, of those that have values if none is named; the operation."""
+    """Request an update of the fields, by default of those that have values. Return the operation."""
     wanted = lustre_v1.Instance(name=NAME, **values)
     mask = {"paths": list(fields or values)}
     request = {"instance": wanted, "update_mask": mask, "request_id": request_id}
@@ -36,12 +36,12 @@ def get(client: Any, name: str = NAME) -> Any:
 
 
 def get_operation(client: Any, operation: Any) -> Any:
-    """The operation as it is now."""
+    """Read the operation."""
     return client.get_operation({"name": operation.operation.name}, timeout=SECONDS)
 
 
 def done(operation: Any) -> Any:
-    """The result of an operation that ends at once."""
+    """Wait for an operation that ends at once, and return its result."""
     return operation.result(timeout=SECONDS)
 
 

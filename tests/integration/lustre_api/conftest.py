@@ -18,7 +18,7 @@ def server() -> Iterator[LustreAPI]:
 
 @pytest.fixture
 def client(server: LustreAPI, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Google's."""
+    """Google's client."""
     monkeypatch.setenv("no_proxy", "127.0.0.1")
     return google_client(server.url)
 

@@ -1,4 +1,4 @@
-"""Requests of Google's client go wrong as a test says, in its project only; and lists are complete."""
+"""Faults that a test sets apply to requests of Google's client, only in its project. Lists are complete."""
 
 import uuid
 from collections.abc import Callable

@@ -1,4 +1,4 @@
-"""Google's own client finds instances to behave as those of the real service."""
+"""Instances behave for Google's own client as in the real service."""
 
 import uuid
 from typing import Any

@@ -1,4 +1,4 @@
-"""Google's own client finds imports and exports to behave as those of the real service."""
+"""Imports and exports behave for Google's own client as in the real service."""
 
 import uuid
 from typing import Any
@@ -18,7 +18,7 @@ MIB = 1 << 20
 
 @pytest.fixture
 def lustre(project: LustreProject) -> LustreProject:
-    """A project with an instance; transfers run until the test ends them."""
+    """A project with an instance. Transfers run until the test ends them."""
     project.put("cache")
     project.configure(import_seconds=HELD, export_seconds=HELD, objects=1000, object_bytes=MIB)
     return project
@@ -45,7 +45,7 @@ def exports(client: Any, uri: str = BUCKET, path: str = "/kv", request_id: str =
 
 
 def metadata(client: Any, operation: Any, type_: Any = lustre_v1.ImportDataMetadata) -> Any:
-    """What an operation tells of itself now, in the type in which it must."""
+    """The present metadata of an operation, in its documented type."""
     told = type_()
     assert get_operation(client, operation).metadata.Unpack(type_.pb(told))
     return told

@@ -3,10 +3,10 @@
 It uses the REST wire format, so that tests use the real google-cloud-lustre client (transport ``rest``). ``python -m
 testbed.lustre.server --port PORT`` is the server of a control plane.
 
-The instances of the CSI driver are served, too: in the driver's one project, under the names of their
-PersistentVolumes. They take part in transfers and show what a test sets; but they are created, deleted and grown by
-their claims only (501), the operations of that are not listed, and the driver knows nothing of the transfers that are
-running.
+The instances of the CSI driver are served, too: in the project of the driver, under the names of their
+PersistentVolumes. Transfers and settings of tests work for them. But only their PVCs create, delete and resize them
+(the API responds with 501), the operations of the driver are not listed, and the driver does not know the transfers
+that are running.
 """
 
 import argparse
