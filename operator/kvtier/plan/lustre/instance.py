@@ -76,30 +76,34 @@ USABLE = ("ACTIVE", "UPDATING")
 """States in which the instance serves reads and writes."""
 
 _STATES: dict[str, tuple[Reason, str, str]] = {
-    "CREATING": (Reason.PROVISIONING, "is being created", "This takes 10 minutes to an hour"),
+    "CREATING": (
+        Reason.PROVISIONING,
+        "Lustre instance {} is being created",
+        "This takes 10 minutes to an hour",
+    ),
     "UPGRADING": (
         Reason.INSTANCE_UPGRADING,
-        "is under maintenance",
+        "Lustre instance {} is under maintenance",
         "Reads and writes wait until the maintenance ends, then continue automatically",
     ),
     "REPAIRING": (
         Reason.INSTANCE_REPAIRING,
-        "is being repaired by Google",
+        "Lustre instance {} is being repaired by Google",
         "Reads and writes may wait until the repair ends. If it does not end, contact Google support",
     ),
     "STOPPED": (
         Reason.INSTANCE_STOPPED,
-        "is stopped",
+        "Lustre instance {} is stopped",
         "Reads and writes wait. Check the instance in the Cloud Console, and ask Google support to start it",
     ),
     "SUSPENDED": (
         Reason.INSTANCE_SUSPENDED,
-        "is suspended because its encryption key cannot be used",
+        "Lustre instance {} is suspended because its encryption key cannot be used",
         "Enable the key version, and let the service agent of Managed Lustre encrypt and decrypt with it",
     ),
     "DELETING": (
         Reason.INSTANCE_DELETING,
-        "is being deleted with its data",
+        "Lustre instance {} is being deleted with its data",
         "The deletion cannot be cancelled. After it completes, delete the PVC and the PersistentVolume of the pool",
     ),
 }
@@ -113,14 +117,16 @@ def verdict(instance: Instance) -> Condition | None:
     """
     if instance.state in USABLE:
         return None
-    name = f"Lustre instance {instance.name}"
     why = f"Google reports: {instance.reason}" if instance.reason else ""
     if instance.state not in _STATES:
-        text = f"{name} is in state {instance.state}, which this version of kvtier does not know"
-        text = sentences(text, why, "Check the instance in the Cloud Console")
+        text = sentences(
+            f"Lustre instance {instance.name} is in state {instance.state}, which this version of kvtier does not know",
+            why,
+            "Check the instance in the Cloud Console",
+        )
         return unknown(STORAGE_READY, Reason.INSTANCE_STATE_UNKNOWN, text)
     reason, meaning, advice = _STATES[instance.state]
-    return false(STORAGE_READY, reason, sentences(f"{name} {meaning}", why, advice))
+    return false(STORAGE_READY, reason, sentences(meaning.format(instance.name), why, advice))
 
 
 def problem(instance: Instance) -> StorageState | None:

@@ -55,7 +55,7 @@ def _growing(claim: Claim, want: int, events: Sequence[Event], now: str) -> Cond
     if error is not None:
         text = sentences(
             f"{pvc} could not be resized to {size}, and Pods keep using {have}",
-            f"The driver reports {error.code or 'an error'}: {error.words}",
+            f"The driver reports {error.code or 'an error'}: {error.words or 'no details'}",
             error.advice.text,
             _way_back(claim, want),
         )

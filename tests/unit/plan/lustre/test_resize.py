@@ -123,7 +123,7 @@ def test_a_resize_that_the_driver_does_not_process_is_reported() -> None:
             [_failed("DeadlineExceeded", last=ago(5))],
             "The driver reports Internal: x.",
         ),
-        "with an error without text": (_growing(**SILENT), [], "The driver reports an error"),
+        "with an error without text": (_growing(**SILENT), [], "The driver reports an error: no details."),
     },
 )
 def test_a_failed_resize_is_reported(found: Any, events: list[Event], words: str) -> None:
