@@ -24,7 +24,7 @@ from kvtier.plan.events import PoolEvent
 ROOT = Path(__file__).parents[2]
 SOURCE = ROOT / "operator" / "kvtier"
 PAGE = ROOT / "docs" / "reference" / "messages.md"
-_ROOMS = ("checks", "engines", "facts", "gcp", "plan", "sizing")
+_ROOMS = ("checks", "control", "engines", "facts", "gcp", "plan", "sizing")
 _ELSEWHERE = {
     "plan/offline.py",
     "plan/model_sizes.py",
@@ -70,14 +70,14 @@ _NO_MESSAGES = {
 
 @cache
 def sentences() -> tuple[Sentence, ...]:
-    """Every text in the source that begins as a sentence does, apart from docstrings and exceptions."""
+    """Every text in the source that begins as a sentence does, apart from docstrings, exceptions and logs."""
     files = [path for room in _ROOMS for path in sorted((SOURCE / room).rglob("*.py"))]
     return tuple(
         Sentence(f"{path.relative_to(SOURCE)}:{line}", text, _pattern(text))
         for path in files
         if str(path.relative_to(SOURCE)) not in _ELSEWHERE
         for line, text in texts(ast.parse(path.read_text()), _silent)
-        if (text[0].isupper() or text.startswith("{}")) and text not in _NO_MESSAGES
+        if (text[0].isupper() or text.startswith(("{}", "kvtier "))) and text not in _NO_MESSAGES
     )
 
 
@@ -101,9 +101,10 @@ def _text(node: ast.JoinedStr | ast.Constant) -> str:
 
 
 def _silent(node: ast.AST) -> bool:
-    """Docstrings, and exceptions: these are for programmers."""
+    """Docstrings, exceptions and logs."""
     documents = isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant)
-    return documents or isinstance(node, ast.Raise)
+    logs = isinstance(node, ast.Call) and ast.unparse(node.func).startswith("logger.")
+    return documents or logs or isinstance(node, ast.Raise)
 
 
 def _pattern(text: str) -> re.Pattern[str]:
@@ -111,22 +112,22 @@ def _pattern(text: str) -> re.Pattern[str]:
 
 
 def rows(seen: set[Row]) -> list[Row]:
-    """A row for each type, status and reason, and more where these have other sentences. Short ones come first."""
+    """A row for each type, status and reason, and more where these have other sentences. Short ones come first.
+
+    Only messages with a sentence of the source: others are made up by tests.
+    """
     chosen, said = [], set[Any]()
     for row in sorted(seen, key=_rank):
-        new = {(row.of, row.status, row.reason)} | {
-            one for one in sentences() if one.pattern.search(row.message)
-        }
-        if not new <= said:
+        own = {one for one in sentences() if one.pattern.search(row.message)}
+        new = own | {(row.of, row.status, row.reason)}
+        if own and not new <= said:
             chosen.append(row)
             said |= new
     return chosen
 
 
 def _rank(row: Row) -> tuple[Any, ...]:
-    """By type, status, reason and length; a message that a test made up comes after kvtier's own."""
-    own = any(one.pattern.match(row.message) for one in sentences())
-    return ([*_TYPES, _EVENT].index(row.of), row.status, row.reason, not own, len(row.message), row.message)
+    return [*_TYPES, _EVENT].index(row.of), row.status, row.reason, len(row.message), row.message
 
 
 _INTRODUCTION = """\
@@ -164,6 +165,10 @@ def _rules(schema: Any, where: str) -> Iterator[tuple[str, str]]:
         yield from _rules(schema["items"], f"{where}[]")
 
 
+_RELAYED = re.compile(rf"({'|'.join(_TYPES)}): ")
+"""Begins a message of Ready, or an Event, that repeats the message of another condition."""
+
+
 class Recorder:
     """Notes every condition and Event that kvtier's own code makes while tests run."""
 
@@ -177,14 +182,14 @@ class Recorder:
         self._generated = hasattr(getattr(item, "obj", None), "hypothesis")
 
     def note(self, made: Condition | PoolEvent) -> None:
-        """A condition or Event that kvtier's code has made; Ready's message is left out where it repeats another's."""
+        """A condition or Event that kvtier's own code has made, unless it repeats another condition."""
         frame: FrameType | None = sys._getframe(2)
         while frame and frame.f_code.co_filename == conditions.__file__:
             frame = frame.f_back
-        if self._generated or not _is_ours(frame):
+        if self._generated or frame is None or not frame.f_code.co_filename.startswith(str(SOURCE)):
             return
         of, status = (made.type, made.status) if isinstance(made, Condition) else (_EVENT, made.type)
-        if made.message and (of != conditions.READY or not re.match(r"[A-Z]\w+: ", made.message)):
+        if not _RELAYED.match(made.message):
             self._seen.add(Row(of, made.reason, status, made.message))
 
     def pytest_sessionfinish(self) -> None:
@@ -192,10 +197,6 @@ class Recorder:
         repeated = {row.message for row in self._seen if row.of in _TYPES}
         seen = {row for row in self._seen if row.of != _EVENT or row.message not in repeated}
         self._path.write_text(page(rows(seen)))
-
-
-def _is_ours(frame: FrameType | None) -> bool:
-    return frame is not None and frame.f_code.co_filename.startswith(str(SOURCE))
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

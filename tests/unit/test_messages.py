@@ -24,8 +24,8 @@ def test_a_sentence_of_the_source_is_on_the_page(sentence: Sentence) -> None:
 
 
 @pytest.mark.parametrize("message", MESSAGES)
-def test_a_message_of_the_page_begins_as_one_of_the_source(message: str) -> None:
-    assert any(one.pattern.match(message) for one in sentences()), "run make messages"
+def test_a_message_of_the_page_has_a_sentence_of_the_source(message: str) -> None:
+    assert any(one.pattern.search(message) for one in sentences()), "run make messages"
 
 
 def test_the_page_has_the_rules_of_the_crd() -> None:

@@ -2,7 +2,7 @@
 
 import re
 
-_ENDED = re.compile(r"[.!?:]$|: (gcloud|kubectl|kvtier) .*$")
+_ENDED = re.compile(r"[.!?:]$|: (gcloud|kubectl|kvtier (check|lustre|render)) .*$")
 
 
 def sentences(*parts: str) -> str:

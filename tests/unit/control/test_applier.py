@@ -6,15 +6,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from kvtier.api import names
+from kvtier.api import conditions, names
 from kvtier.api.names import PoolKey
+from kvtier.api.reasons import Reason
+from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.control.applier import Applier, satisfied
 from kvtier.control.store import Store
 from kvtier.kube.client import ApiError
 from kvtier.plan.children import signed
 from kvtier.plan.model import Plan, Ref
 from kvtier.plan.offline import manifests
-from unit.builders import deployment, live, manifest, merged, pool
+from kvtier.plan.status import with_failures
+from unit.builders import NOW, deployment, live, manifest, merged, pool
 from unit.memory import MemoryClient
 from unit.tables import table
 
@@ -156,6 +159,10 @@ async def test_existing_object(metadata: dict[str, Any], taken: bool) -> None:
 async def test_the_refusal_of_an_existing_object_has_a_command_that_hands_it_over() -> None:
     client = MemoryClient({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": {}}})
     ((failure, _),) = await _carry_out(client, Plan(applies=(SERVICE,)))
+    before = PoolStatus(conditions=[conditions.true(conditions.READY, Reason.ALL_READY)])
+    (ready,) = with_failures(before, [failure], before, NOW).conditions
+    assert (ready.status, ready.reason) == ("False", "NotOwned")
+    assert failure.message in ready.message
     command = failure.message.partition("hand it over: ")[2].split()
     assert command[:6] == ["kubectl", "-n", "team-a", "label", "services", NAME]
     client.store({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": _labels(command[6:])}})

@@ -126,7 +126,7 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
 }
 _OTHER = Advice(
     Reason.FAILED,
-    "If retries do not help, check the operation in the Cloud Console and contact Google support.",
+    "Check the operation in the Cloud Console. If the error remains, contact Google support.",
     retry=Retry.REPEATED_IF_OFTEN,
 )
 

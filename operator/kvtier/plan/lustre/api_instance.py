@@ -119,8 +119,9 @@ def _creating(pool: KVCachePool, since: str, now: str) -> StorageState:
 def _failure(name: str, failed: OperationStatus) -> StorageState:
     reason, why = explained(failed)
     text = sentences(
-        f"Lustre instance {name} could not be created. kvtier retries after 1 to 30 minutes",
+        f"Lustre instance {name} could not be created",
         f"The Lustre API reports {why}",
+        "kvtier retries after 1 to 30 minutes",
     )
     return StorageState(false(STORAGE_READY, reason, text), "Failed")
 

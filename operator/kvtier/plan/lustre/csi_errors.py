@@ -126,5 +126,6 @@ def mount_hint(pod_events: Iterable[Event], owner: str) -> str | None:
     if explained:
         return explained
     error = parse(texts[0])
-    quoted = f"{error.code}: {error.words}" if error.code else error.words
+    words = error.words or "no details"
+    quoted = f"{error.code}: {words}" if error.code else words
     return sentences("The Pod cannot mount a volume", f"The kubelet reports: {quoted}")

@@ -15,6 +15,7 @@ from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.api.v1alpha1.lustre import AccessRules, MaintenanceWindow
 from kvtier.facts.model import Instance
+from kvtier.plan.lustre.provisioning import NORMAL
 from kvtier.plan.model import Part
 
 
@@ -79,7 +80,7 @@ _STATES: dict[str, tuple[Reason, str, str]] = {
     "CREATING": (
         Reason.PROVISIONING,
         "Lustre instance {} is being created",
-        "This takes 10 minutes to an hour",
+        NORMAL,
     ),
     "UPGRADING": (
         Reason.INSTANCE_UPGRADING,

@@ -122,7 +122,7 @@ def storage_ready(found: Provisioning, cluster: Cluster | None = None) -> Condit
         return _progress(found, failure.error)
     seen, error = f"PVC {name} is not provisioned", failure.error
     if not error.code:
-        text = sentences(seen, f"The provisioner reports: {error.words}")
+        text = sentences(seen, f"The provisioner reports: {error.words or 'no details'}")
         return false(STORAGE_READY, Reason.PROVISIONING_FAILED, text)
     prospect = _prospect(found) if failure.final else ""
     text = sentences(seen, _reported(error), error.advice.text, prospect)
@@ -225,7 +225,7 @@ def _prospect(found: Provisioning) -> str:
         )
     delete = f"kubectl -n {found.claim.namespace} delete pvc {found.claim.name}"
     return (
-        f"If the error remains after that, delete the PVC. kvtier recreates it, and no data is lost: {delete}"
+        f"If the error remains after that, delete the PVC, which holds no data. kvtier recreates it: {delete}"
     )
 
 

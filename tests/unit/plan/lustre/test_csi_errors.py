@@ -103,6 +103,8 @@ def _event(message: str, pod: str = f"{OWNER}-a", reason: str = "FailedMount") -
             ['MountVolume.SetUp failed for volume "x" : secret "hf" not found'],
             'secret "hf" not found',
         ),
+        "an error without a text": (["rpc error: code = Internal desc = "], "reports: Internal: no details."),
+        "nothing": ([""], "The kubelet reports: no details."),
         "only the summary of the kubelet": ([SUMMARY], "unattached volumes=[lustre]: timed out"),
     },
 )

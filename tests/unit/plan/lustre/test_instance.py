@@ -216,7 +216,11 @@ def test_a_usable_instance_has_no_problem(state: str) -> None:
 @table(
     "state, reported, words",
     {
-        "being created": ("CREATING", ("False", "Provisioning", "Provisioning"), "an hour"),
+        "being created": (
+            "CREATING",
+            ("False", "Provisioning", "Provisioning"),
+            "10 to 30 minutes are normal",
+        ),
         "under maintenance": (
             "UPGRADING",
             ("False", "InstanceUpgrading", "Failed"),

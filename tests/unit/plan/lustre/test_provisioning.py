@@ -87,6 +87,11 @@ def test_progress_is_reported_after(events: list[Event]) -> None:
             "ProvisioningFailed",
             'is not provisioned. The provisioner reports: storageclass "c" not found.',
         ),
+        "a failure without a text": (
+            [event("ProvisioningFailed")],
+            "ProvisioningFailed",
+            "is not provisioned. The provisioner reports: no details.",
+        ),
     },
 )
 def test_the_reason_and_message_of(events: list[Event], reason: str, words: str) -> None:
@@ -157,7 +162,7 @@ def test_the_command_that_enables_the_driver_has(cluster: dict[str, str] | None,
         ),
         "another final failure": (
             refused("PermissionDenied"),
-            ". If the error remains after that, delete the PVC. kvtier recreates it, and no data is lost: "
+            ". If the error remains after that, delete the PVC, which holds no data. kvtier recreates it: "
             f"kubectl -n team-a delete pvc {NAME}",
         ),
         "a failure that passes": (TOO_MANY, ". Retries are automatic."),
