@@ -141,9 +141,9 @@ def test_the_deletion_waits_until_the_instance_of_a_pvc_is_created(policy: str) 
 def test_the_deletion_waits_for_the_volume_of_an_instance_whose_pvc_others_deleted() -> None:
     status = {"tiers": [{"name": "lustre", "phase": "Provisioning", "instance": INSTANCE}]}
     of = deleted(status=status, deletionPolicy="Delete")
-    status = plan(of, observed(facts=replace(facts(), lustre=instance(name=INSTANCE))), NOW).status
-    assert status is not None
-    assert status.conditions[0].message == (
+    planned = plan(of, observed(facts=replace(facts(), lustre=instance(name=INSTANCE))), NOW).status
+    assert planned is not None
+    assert planned.conditions[0].message == (
         f"kvtier waits for the CSI driver to create the PersistentVolume of instance {INSTANCE}, and then deletes both."
     )
 
