@@ -91,8 +91,8 @@ def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, where: s
     if most:
         remedy = f"Reduce them to {gib(most)} or less per Pod"
     return (
-        f"CPU tiers need {pods} x {gib(tier)}, but {where} allows {whole}: {NODE_MEMORY.tier_share:.0%} of what "
-        f"{pods} x {gib(beside)} for engines leave of {gib(allocatable)}. {remedy}."
+        f"CPU tiers need {pods} x {gib(tier)}, but {where} allows {whole}: {NODE_MEMORY.tier_share:.0%} of "
+        f"({gib(allocatable)} - {pods} x {gib(beside)} for engines). {remedy}."
     )
 
 

@@ -33,13 +33,11 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         "one more GiB is too large, and the message contains the limit": (
             _pool("1435Gi"),
             "False TooLarge: Model m8 does not fit: CPU tiers need 1 x 1435Gi, but a3-highgpu-8g allows 1434Gi: 80% of "
-            "what 1 x "
-            "34Gi "
-            "for engines leave of 1827Gi. Reduce them to 1434Gi or less per Pod.",
+            "(1827Gi - 1 x 34Gi for engines). Reduce them to 1434Gi or less per Pod.",
         ),
         "the tiers of Pods on one node are added up": (
             _pool("400Gi", 2, replicas=9),
-            "False TooLarge: CPU tiers need 4 x 400Gi, but a3-highgpu-8g allows 1352Gi: 80% of what 4 x 34Gi",
+            "False TooLarge: CPU tiers need 4 x 400Gi, but a3-highgpu-8g allows 1352Gi: 80% of (1827Gi - 4 x 34Gi for engines).",
         ),
         "the GPUs of a Pod share its tier": (_pool("400Gi", 8), "True Fits: 1 x 400Gi"),
         "each of several models is checked": (
@@ -99,7 +97,7 @@ def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
         "a smaller node that gets Pods counts": (
             "400Gi",
             [1827 * GIB, 440 * GIB],
-            "False TooLarge: but node gpu-2 allows 324Gi: 80% of what 1 x 34Gi for engines leave of 440Gi. Reduce them "
+            "False TooLarge: but node gpu-2 allows 324Gi: 80% of (440Gi - 1 x 34Gi for engines). Reduce them "
             "to "
             "324Gi or less",
         ),
@@ -111,7 +109,7 @@ def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
         "if all nodes are too small, the largest is named": (
             "400Gi",
             [300 * GIB, 400 * GIB],
-            "False TooLarge: but node gpu-2 allows 292Gi: 80% of what 1 x 34Gi for engines leave of 400Gi. Reduce them "
+            "False TooLarge: but node gpu-2 allows 292Gi: 80% of (400Gi - 1 x 34Gi for engines). Reduce them "
             "to "
             "292Gi or less",
         ),
@@ -120,7 +118,7 @@ def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
         "a node without memory for any tier": (
             "1Gi",
             [GIB],
-            "False TooLarge: node gpu-1 allows 0Gi: 80% of what 1 x 34Gi for engines leave of 1Gi. Use nodes with more",
+            "False TooLarge: node gpu-1 allows 0Gi: 80% of (1Gi - 1 x 34Gi for engines). Use nodes with more",
         ),
         "memory is rounded down to whole GiB": (
             "400Gi",

@@ -102,20 +102,20 @@ def test_a_machine_type_that_is_not_in_the_table_is_unknown() -> None:
         "one Pod with more": (
             1,
             801,
-            "CPU tiers need 1 x 801Gi, but node gpu-1 allows 800Gi: 80% of what 1 x 100Gi for engines leave of 1100Gi. "
+            "CPU tiers need 1 x 801Gi, but node gpu-1 allows 800Gi: 80% of (1100Gi - 1 x 100Gi for engines). "
             "Reduce them to 800Gi or less per Pod.",
         ),
         "Pods that share a node": (4, 140, None),
         "Pods whose tiers together are too large": (
             4,
             141,
-            "CPU tiers need 4 x 141Gi, but node gpu-1 allows 560Gi: 80% of what 4 x 100Gi for engines leave of 1100Gi. "
+            "CPU tiers need 4 x 141Gi, but node gpu-1 allows 560Gi: 80% of (1100Gi - 4 x 100Gi for engines). "
             "Reduce them to 140Gi or less per Pod.",
         ),
         "engines that fill the node without tiers": (
             16,
             1,
-            "CPU tiers need 16 x 1Gi, but node gpu-1 allows 0Gi: 80% of what 16 x 100Gi for engines leave of 1100Gi. "
+            "CPU tiers need 16 x 1Gi, but node gpu-1 allows 0Gi: 80% of (1100Gi - 16 x 100Gi for engines). "
             "Use nodes with more memory.",
         ),
     },

@@ -126,7 +126,7 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
 }
 _OTHER = Advice(
     Reason.FAILED,
-    "Check the operation in the Cloud Console. If the error remains, contact Google support.",
+    "Check the operation in the Cloud Console, and contact Google support if you cannot resolve the error.",
     retry=Retry.REPEATED_IF_OFTEN,
 )
 

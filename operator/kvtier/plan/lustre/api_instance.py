@@ -121,7 +121,7 @@ def _failure(name: str, failed: OperationStatus) -> StorageState:
     text = sentences(
         f"Lustre instance {name} could not be created",
         f"The Lustre API reports {why}",
-        "kvtier retries after 1 to 30 minutes",
+        "The next attempt starts within 30 minutes",
     )
     return StorageState(false(STORAGE_READY, reason, text), "Failed")
 
