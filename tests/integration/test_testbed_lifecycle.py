@@ -21,11 +21,13 @@ from testbed.waiting import eventually
 pytestmark = [pytest.mark.timeout(120), pytest.mark.usefixtures("programs")]
 
 SMALLEST = """
-import json, signal
+import json, signal, time
 from testbed.control_plane.plane import ControlPlane
+signal.signal(signal.SIGINT, signal.default_int_handler)  # shells ignore it in background jobs
 with ControlPlane(controllers=False, nodes=False, csi=False) as plane:
     print(json.dumps({"pids": list(plane.pids().values()), "directory": str(plane.directory)}), flush=True)
-    signal.pause()
+    while True:
+        time.sleep(0.1)  # not pause: a signal just before it would be lost
 """
 
 

@@ -15,6 +15,7 @@ import re
 import signal
 import sys
 import threading
+import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -184,7 +185,8 @@ def main() -> None:
     csi = CSIDriver(options.csi_url, options.csi_project) if options.csi_url else None
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(0))
     with LustreAPI(options.port, csi):
-        signal.pause()
+        while True:
+            time.sleep(0.5)  # not pause: a signal just before it would be lost
 
 
 if __name__ == "__main__":
