@@ -37,7 +37,8 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         ),
         "the tiers of Pods on one node are added up": (
             _pool("400Gi", 2, replicas=9),
-            "False TooLarge: CPU tiers need 4 x 400Gi, but a3-highgpu-8g allows 1352Gi: 80% of (1827Gi - 4 x 34Gi for engines).",
+            "False TooLarge: CPU tiers need 4 x 400Gi, but a3-highgpu-8g allows 1352Gi: "
+            "80% of (1827Gi - 4 x 34Gi for engines).",
         ),
         "the GPUs of a Pod share its tier": (_pool("400Gi", 8), "True Fits: 1 x 400Gi"),
         "each of several models is checked": (
