@@ -2,7 +2,6 @@
 
 import json
 import os
-import sys
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import getproxies_environment
@@ -150,7 +149,7 @@ class AioClient:
 def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]:
     """The document in an answer. ApiError for a refusal, and for an answer that is not from the API server."""
     try:
-        document = json.loads(data, object_pairs_hook=_with_shared_keys)
+        document = json.loads(data)
     except ValueError:
         document = None
     if status >= 400:
@@ -161,8 +160,3 @@ def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]
         text = data[:200].decode(errors="replace")
         raise ApiError(0, "BadAnswer", f"the API server returned no JSON object: {text!r}")
     return document
-
-
-def _with_shared_keys(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """A dictionary whose keys are shared by all documents, so that stored objects take a quarter less memory."""
-    return {sys.intern(key): value for key, value in pairs}
