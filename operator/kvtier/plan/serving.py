@@ -130,7 +130,7 @@ def _condition(
     if failures := _failures(models):
         return false(MODELS_READY, Reason.NOT_PROGRESSING, sentences(*failures, why))
     counts = ", ".join(f"{one.name} {one.ready_replicas}/{one.replicas}" for one in lacking)
-    return false(MODELS_READY, Reason.STARTING, sentences(f"Pods are starting, ready so far: {counts}", why))
+    return false(MODELS_READY, Reason.STARTING, sentences(f"Pods are starting. Ready so far: {counts}", why))
 
 
 def _failures(models: Iterable[ModelView]) -> list[str]:

@@ -57,7 +57,7 @@ def _mounts(part: Part) -> list[bool]:
 def test_engines_start(of: KVCachePool, access: Access, statuses: dict[str, Any]) -> None:
     part = _plan(of, access=access, **statuses)
     assert _kinds(part) == PAIR
-    assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", "ready so far: llama 0/1.")
+    assert_verdict(part.conditions[0], "ModelsReady", "False", "Starting", "Ready so far: llama 0/1.")
 
 
 @table(
@@ -275,13 +275,13 @@ LACKING = Event(
             "AllReady",
             "All Pods of every model are ready.",
         ),
-        "missing Pods": (0, FINE, [], "Starting", "Pods are starting, ready so far: llama 0/1."),
+        "missing Pods": (0, FINE, [], "Starting", "Pods are starting. Ready so far: llama 0/1."),
         "Pods that cannot start": (
             0,
             FINE,
             [LACKING],
             "Starting",
-            "Pods are starting, ready so far: llama 0/1. The scheduler reports: no GPU left.",
+            "Pods are starting. Ready so far: llama 0/1. The scheduler reports: no GPU left.",
         ),
         "a rollout without progress": (
             0,

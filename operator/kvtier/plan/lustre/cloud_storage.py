@@ -278,7 +278,7 @@ def _without_instance(name: str | None, reached: bool) -> Condition:
     if name is None:
         text = "The instance is not known until the PVC is bound. Set spec.cluster to look it up earlier."
         return unknown(CLOUD_STORAGE_SYNCED, Reason.INSTANCE_UNKNOWN, text)
-    text = f"Instance {name} does not exist, so kvtier cannot copy data."
+    text = f"Instance {name} does not exist, so kvtier cannot copy data. See StorageReady."
     return false(CLOUD_STORAGE_SYNCED, Reason.INSTANCE_MISSING, text)
 
 

@@ -231,6 +231,8 @@ def _advice(paths: Paths, copy: OperationStatus) -> str:
         return "Correct spec.tiers.cloudStorage.uri, or the field that the API names."
     if copy.name is None and copy.code in BUSY:
         return "Check that the instance is ACTIVE, and that no other copy to or from it runs."
+    if copy.name is None and given_up(copy):
+        return ""
     if copy.name is None:
         return "No action is needed unless this error persists."
     return _access(paths)

@@ -131,7 +131,7 @@ def driver_volumes(lustre: LustreView) -> tuple[Volume, ...]:
 def claim_text(name: str, holders: Iterable[str] = ()) -> str:
     """What the deletion of a PVC waits for."""
     if pods := ", ".join(holders):
-        return f"kvtier waits for the deletion of PVC {name}, which is used by Pods {pods}."
+        return f"kvtier waits for the deletion of PVC {name}. Delete the Pods that use it: {pods}."
     return f"kvtier waits for the deletion of PVC {name}."
 
 

@@ -100,7 +100,8 @@ def _condition(paths: Paths, copy: OperationStatus, before: Condition | None) ->
         return copies.running(paths, copy, copy.message or "", before)
     if copy.state == "Succeeded":
         return copies.done(paths, copy)
-    return copies.failed(paths, copy, "kvtier keeps the data" if copies.given_up(copy) else "kvtier retries")
+    kept = "kvtier does not retry, and keeps the data"
+    return copies.failed(paths, copy, kept if copies.given_up(copy) else "kvtier retries")
 
 
 def _outcome(part: Part, title: str, copy: OperationStatus, condition: Condition, now: str) -> FinalExport:

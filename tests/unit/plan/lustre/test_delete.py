@@ -106,7 +106,7 @@ def test_an_available_volume_is_reserved_for_a_pvc_that_does_not_exist() -> None
             [GOING],
             replace(DRIVEN, reclaim="Delete"),
             {"holders": ("a", "b")},
-            f"the deletion of PVC {BOUND['metadata']['name']}, which is used by Pods a, b.",
+            f"the deletion of PVC {BOUND['metadata']['name']}. Delete the Pods that use it: a, b.",
         ),
     },
 )

@@ -174,7 +174,7 @@ def test_failed_objects_are_retried_and_then_the_data_is_kept() -> None:
     assert leaving.verbs() == ["export"] * 3
     assert found.waits == ""
     assert "7 of 10 objects were not copied (/a: denied)" in found.failed
-    assert "kvtier keeps the data." in found.failed
+    assert "kvtier does not retry, and keeps the data." in found.failed
     later = leaving.export("2026-11-30T12:00:00Z")
     assert (later.part.calls, later.failed) == ((), found.failed)
 

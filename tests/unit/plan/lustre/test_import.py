@@ -358,7 +358,7 @@ def test_a_running_copy_is_followed_during_an_outage() -> None:
             True,
             None,
             ("False", "InstanceMissing"),
-            "does not exist, so kvtier cannot copy data.",
+            "does not exist, so kvtier cannot copy data. See StorageReady.",
         ),
         "that does not exist before the tier is usable": (
             False,
