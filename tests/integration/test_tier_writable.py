@@ -21,7 +21,7 @@ def test_a_directory_of_root_is_reported_and_blocks_the_pool(pools: Pools, kube:
     set_pod_failure(kube, pools.namespace, "exit-13")
     pools.create("denied")
     found = pools.wait("denied", "TierWritable", "False", "NotWritable")
-    assert "prepareAsRoot: true" in found["message"]
+    assert "prepareAsRoot to true" in found["message"]
     assert "chgrp 1000" in found["message"]
     assert pools.condition("denied", "Ready")["reason"] == "NotWritable"
     assert pools.get("denied")["status"]["phase"] == "Blocked"

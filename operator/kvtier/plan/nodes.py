@@ -28,13 +28,14 @@ class Nodes:
 _NOT_SERVED = false(
     NODE_POOL_READY,
     Reason.COMPUTE_CLASS_NOT_SERVED,
-    "This cluster does not have the CRD computeclasses.cloud.google.com, which GKE installs. On other clusters, set "
-    "nodePool.provisioner: Existing.",
+    "The CRD computeclasses.cloud.google.com does not exist. On GKE, upgrade the control plane. On other clusters, set "
+    "nodePool.provisioner to Existing.",
 )
 _MISFIT = false(
     NODE_POOL_READY,
     Reason.PREREQUISITES_NOT_MET,
-    "kvtier creates no ComputeClass, because the machine type does not fit the pool.",
+    "kvtier creates no ComputeClass while a prerequisite of the machine type is not met: see LocalSSDSupported and "
+    "CPUTierFits.",
 )
 _CREATING = false(NODE_POOL_READY, Reason.CREATING, "kvtier is creating the ComputeClass.")
 

@@ -136,7 +136,7 @@ def _condition(
 def _failures(models: Iterable[ModelView]) -> list[str]:
     """What the Deployment controller reports, such as an exceeded quota, or Pods that do not become ready."""
     return [
-        f"The Deployment of model {model.spec.name} reports: {failure}"
+        f"Deployment {model.name} of model {model.spec.name} reports: {failure}"
         for model in models
         for failure in (model.deployment.failures if model.deployment else ())
     ]

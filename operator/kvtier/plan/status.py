@@ -138,11 +138,11 @@ def _eviction(tiers: Tiers) -> list[Condition]:
     left = []
     if tiers.has_files():
         left.append(
-            "Remove old cache files on Local SSD and Lustre by other means. The kubelet evicts a Pod that fills its "
+            "Delete old cache files on Lustre yourself before it fills up. The kubelet evicts a Pod that fills its "
             "Local SSD tier."
         )
     if tiers.object_storage:
-        left.append("Delete old objects by a lifecycle rule of the bucket.")
+        left.append("Set a lifecycle rule on the bucket of objectStorage to delete old objects.")
     message = sentences("kvtier does not delete old cache data yet", *left)
     return [unknown(EVICTION_HEALTHY, Reason.NOT_MANAGED, message)] if left else []
 
@@ -154,7 +154,9 @@ def with_failures(status: PoolStatus, failures: list[Failure], old: PoolStatus, 
     found: dict[str, Condition] = {}
     for failure in failures:
         type_ = CHILDREN_BY_KIND[failure.kind].concern
-        message = sentences(f"kvtier could not write {failure.kind} {failure.name}: {failure.message}")
+        message = sentences(
+            f"kvtier could not create, update or delete {failure.kind} {failure.name}, and retries: {failure.message}"
+        )
         found.setdefault(type_, relayed(type_, failure.reason, message))
     first = next(iter(found.values()))
     found[READY] = relayed(READY, first.reason, f"{first.type}: {first.message}")

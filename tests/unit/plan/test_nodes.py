@@ -20,7 +20,7 @@ CLASS = live(manifest(POOL, "ComputeClass"))
 NEW, MADE, STRICT = context(POOL), context(POOL, CLASS), context(pool(strict=True))
 TWO = facts(node(POOL), node(POOL, "gpu-2", ready=False))
 UNSERVED = facts(compute_class_served=False)
-MISFIT = "the machine type does not fit the pool"
+MISFIT = "kvtier creates no ComputeClass while a prerequisite of the machine type"
 
 
 @table(
@@ -51,7 +51,7 @@ MISFIT = "the machine type does not fit the pool"
             context(POOL, facts=UNSERVED),
             "True",
             ("False", "ComputeClassNotServed"),
-            "set nodePool.provisioner: Existing.",
+            "set nodePool.provisioner to Existing.",
             False,
         ),
         "no class is created for a machine type that does not fit": (

@@ -15,6 +15,7 @@ from unit.tables import table
 from unit.verdicts import assert_verdict
 
 POOL = pool()
+NAME = manifest(POOL, "Deployment")["metadata"]["name"]
 OPPORTUNISTIC = pool(mode="Opportunistic")
 PLAIN = pool(tiers={"lustre": None})
 CLAIM = names.claim(POOL.name)
@@ -259,9 +260,7 @@ def test_a_provisional_number_of_blocks_is_recorded_only_if_engines_use_it() -> 
 PROGRESS = {"type": "Progressing", "status": "False", "message": "timed out progressing"}
 QUOTA = {"type": "ReplicaFailure", "status": "True", "message": "exceeded quota"}
 FINE = [{"type": "Progressing", "status": "True"}, {"type": "ReplicaFailure", "status": "False"}]
-LACKING = Event(
-    "Pod", f"{manifest(POOL, 'Deployment')['metadata']['name']}-a", "FailedScheduling", "no GPU left"
-)
+LACKING = Event("Pod", f"{NAME}-a", "FailedScheduling", "no GPU left")
 
 
 @table(
@@ -288,21 +287,21 @@ LACKING = Event(
             [PROGRESS],
             [],
             "NotProgressing",
-            "The Deployment of model llama reports: timed out progressing.",
+            f"Deployment {NAME} of model llama reports: timed out progressing.",
         ),
         "a rollout whose Pods cannot start": (
             0,
             [PROGRESS],
             [LACKING],
             "NotProgressing",
-            "The Deployment of model llama reports: timed out progressing. The scheduler reports: no GPU left.",
+            f"Deployment {NAME} of model llama reports: timed out progressing. The scheduler reports: no GPU left.",
         ),
         "Pods that exceed a quota": (
             0,
             [QUOTA],
             [],
             "NotProgressing",
-            "The Deployment of model llama reports: exceeded quota.",
+            f"Deployment {NAME} of model llama reports: exceeded quota.",
         ),
     },
 )

@@ -181,8 +181,10 @@ def test_missing_eviction_is_reported_for(tiers: dict[str, Any], files: bool, bu
     assert_verdict(
         eviction, "EvictionHealthy", "Unknown", "NotManaged", "kvtier does not delete old cache data yet. "
     )
-    assert ("Remove old cache files on Local SSD and Lustre by other means." in eviction.message) is files
-    assert ("Delete old objects by a lifecycle rule of the bucket." in eviction.message) is bucket
+    assert ("Delete old cache files on Lustre yourself before it fills up." in eviction.message) is files
+    assert (
+        "Set a lifecycle rule on the bucket of objectStorage to delete old objects." in eviction.message
+    ) is bucket
 
 
 # Refused writes.
@@ -220,7 +222,10 @@ def test_a_refused_write_turns_its_concern_and_ready_false(kind: str) -> None:
     found = _by_type(with_failures(_before("Starting"), [_failure(kind)], PoolStatus(), NOW))
     assert {name for name, condition in found.items() if condition.status == "False"} == {concern, "Ready"}
     assert found[concern].reason == found["Ready"].reason == "Forbidden"
-    assert found[concern].message == f"kvtier could not write {kind} x: exceeded quota."
+    assert (
+        found[concern].message
+        == f"kvtier could not create, update or delete {kind} x, and retries: exceeded quota."
+    )
     assert found["Ready"].message == f"{concern}: {found[concern].message}"
     assert found[concern].observed_generation == 3
     assert found[concern].last_transition_time == NOW

@@ -255,7 +255,7 @@ def _failed(name: str, finding: tuple[Reason, str], hindered: str | None, retry:
     """A failed Job. `hindered`: why the Pods of the next Job do not start. `retry`: in seconds."""
     reason, text = finding
     again = f"Job {name} reported this. kvtier retries every {retry / 60:.0f} minutes"
-    stuck = sentences("The Pod of the next attempt did not start", hindered) if hindered else ""
+    stuck = sentences("The Pod of the current attempt does not start", hindered) if hindered else ""
     return false(TIER_WRITABLE, reason, sentences(text, stuck, again))
 
 
@@ -297,18 +297,21 @@ _ANSWERS = {
 def _not_writable(container: str, as_root: bool, of_pool: str) -> str:
     """What was refused, and what to do. `container`: the one that failed."""
     manually = (
-        'on a client where root is not squashed, run "chgrp 1000 DIRECTORY; chmod g+rwxs DIRECTORY" for'
+        'on a machine where root is not squashed, run "chgrp 1000 DIRECTORY; chmod g+rwxs DIRECTORY" for'
     )
     if container == "prepare":
         return (
-            "Root may not change the group of the top directory of the file system to 1000, for example because "
-            "accessRules squash root. Add an access rule for these nodes that does not squash root. Or "
-            f"{manually} this directory."
+            "Root cannot change the group of the root directory of the file system to 1000, for example because "
+            "accessRules squash root. Add an exception for these nodes to accessRules. Alternatively, "
+            f"{manually} the root directory."
         )
-    denied = f"Engines run as user 1000 in group 1000, which may not write to /{of_pool} of the file system"
+    denied = f"User 1000 and group 1000 of the engines cannot write to /{of_pool} of the file system"
     if as_root:
         return (
-            f"{denied}. Only the top directory was prepared automatically. To prepare the others, {manually} each "
-            "directory below it."
+            f"{denied}. kvtier prepared only the root directory. For the others, {manually} each directory of "
+            f"/{of_pool}."
         )
-    return f"{denied} ({LUSTRE_ROOT} in Pods). Set tiers.lustre.prepareAsRoot: true. Or {manually} the top directory."
+    return (
+        f"{denied} ({LUSTRE_ROOT} in Pods). Set tiers.lustre.prepareAsRoot to true. Alternatively, {manually} the root "
+        "directory."
+    )

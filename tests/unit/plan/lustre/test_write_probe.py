@@ -223,15 +223,15 @@ def _failed(of: KVCachePool, why: dict[str, str]) -> Any:
 @table(
     "of, why, reason, words",
     {
-        "denied": (POOL, _exited(13), "NotWritable", "Set tiers.lustre.prepareAsRoot: true."),
+        "denied": (POOL, _exited(13), "NotWritable", "Set tiers.lustre.prepareAsRoot to true."),
         "denied, and manually": (POOL, _exited(13), "NotWritable", "chgrp 1000 DIRECTORY; chmod g+rwxs"),
-        "denied, with the place": (POOL, _exited(13), "NotWritable", "may not write to /team-a/chat of the"),
+        "denied, with the place": (POOL, _exited(13), "NotWritable", "cannot write to /team-a/chat of the"),
         "denied to root itself": (AS_ROOT, _exited(13, "prepare"), "NotWritable", "accessRules squash root"),
         "denied below the directory that root prepared": (
             AS_ROOT,
             _exited(13),
             "NotWritable",
-            "each directory below it",
+            "each directory of /team-a/chat",
         ),
         "full": (POOL, _exited(28), "NoSpace", "Increase tiers.lustre.capacity"),
         "read-only": (POOL, _exited(30), "ReadOnly", "mountOptions"),
@@ -306,7 +306,7 @@ def test_a_failure_includes_why_the_retry_does_not_start() -> None:
     events = (Event("Pod", f"{_name(NEXT)}-x7k2p", *NO_MOUNT, "Warning"),)
     failed = _failed(POOL, {"reason": "DeadlineExceeded"})
     found = _look(context(POOL, claim(POOL), failed, NEXT, pod_events=events))
-    why = "The Pod of the next attempt did not start. The node does not reach the instance."
+    why = "The Pod of the current attempt does not start. The node does not reach the instance."
     _said(found, "False", "ProbeStuck", why)
 
 
