@@ -35,15 +35,24 @@ class Retry(Enum):
 
 @dataclass(frozen=True)
 class Advice:
-    """`text`: full sentences. `words`: the error message must contain one of them; empty: every message fits."""
+    """`text`: full sentences. `words`: the error message must contain one of them; empty: every message fits.
+
+    `existing`: the text if the instance exists already; empty: the same text.
+    """
 
     reason: Reason
     text: str
     words: tuple[str, ...] = ()
     retry: Retry = Retry.ONCE_CORRECTED
+    existing: str = ""
+
+    @property
+    def of_existing(self) -> str:
+        """What to do after an error about an instance that exists already."""
+        return self.existing or self.text
 
 
-_AUTOMATIC = "Retries are automatic."
+_AUTOMATIC = "No action is needed."
 
 _TABLE: dict[str, tuple[Advice, ...]] = {
     "ResourceExhausted": (
@@ -54,12 +63,14 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
             "capacity.",
             ("quota",),
             Retry.REPEATED_IF_ABSENT,
+            existing="Request more Managed Lustre quota for this performance tier and region.",
         ),
         Advice(
             Reason.STOCKOUT,
             "The zone has no capacity for an instance of this size now. Wait, or create a pool in another zone, with "
             "another performance tier, or with less capacity.",
             retry=Retry.REPEATED,
+            existing="The zone has no free capacity for the larger size now.",
         ),
     ),
     "PermissionDenied": (
@@ -92,23 +103,23 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
     "AlreadyExists": (
         Advice(
             Reason.ALREADY_EXISTS,
-            "An instance or a file system of this name already exists. Delete it if it is not needed, or create a pool "
-            "with another tiers.lustre.filesystem.",
+            "If an instance of this name exists and its data is not needed, delete it. If another instance has this "
+            "file system name, create a pool with another spec.tiers.lustre.filesystem.",
         ),
     ),
     "FailedPrecondition": (
         Advice(
             Reason.FAILED_PRECONDITION,
-            "Check that the network has private services access with a free range of /23 or larger, and that the "
-            "instance is ACTIVE.",
+            "Check that the network has private services access with a free range of /23 or larger.",
             retry=Retry.REPEATED_IF_ABSENT,
+            existing="Check that the instance is ACTIVE.",
         ),
     ),
     "OutOfRange": (Advice(Reason.OUT_OF_RANGE, "Choose a capacity that the performance tier allows."),),
     "Aborted": (
         Advice(
             Reason.BUSY,
-            f"The instance has another operation in progress. {_AUTOMATIC}",
+            f"Another operation is in progress. {_AUTOMATIC}",
             retry=Retry.GOES_ON,
         ),
     ),
@@ -126,7 +137,7 @@ _TABLE: dict[str, tuple[Advice, ...]] = {
 }
 _OTHER = Advice(
     Reason.FAILED,
-    "Check the operation in the Cloud Console, and contact Google support if you cannot resolve the error.",
+    "Check the operation in the Cloud Console, and contact Google Cloud support if you cannot resolve the error.",
     retry=Retry.REPEATED_IF_OFTEN,
 )
 
@@ -144,4 +155,5 @@ def advice(code: str, message: str) -> Advice:
 def explained(failed: OperationStatus) -> tuple[Reason, str]:
     """The reason of a failed operation, and `CODE: message. Advice.`, which follows "The Lustre API reports"."""
     row = advice(failed.code or "", failed.message or "")
-    return row.reason, sentences(f"{failed.code}: {failed.message or 'no details'}", row.text)
+    text = row.text if failed.kind == "Create" else row.of_existing
+    return row.reason, sentences(f"{failed.code}: {failed.message or 'no details'}", text)

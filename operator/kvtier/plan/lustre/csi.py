@@ -90,8 +90,8 @@ def _immutable(wanted: Manifest, live: StorageClass | None) -> Condition | None:
     return false(
         STORAGE_READY,
         Reason.STORAGE_CLASS_IMMUTABLE,
-        f"StorageClass {live.name} differs from the spec in immutable fields: {', '.join(differing)}. If you delete "
-        "it, kvtier recreates it, and existing PVCs keep their PersistentVolumes: "
+        f"StorageClass {live.name} differs from the spec in immutable fields: {', '.join(differing)}. Delete "
+        "it, and kvtier recreates it (existing PVCs keep their PersistentVolumes): "
         f"kubectl delete storageclass {live.name}",
     )
 
@@ -104,8 +104,9 @@ def _mismatch(lustre: LustreView) -> Condition | None:
     return false(
         STORAGE_READY,
         Reason.CLAIM_MISMATCH,
-        f"PVC {claim.name} has StorageClass {claim.storage_class}, but the spec describes {lustre.class_name} (another "
-        "tier, zone, network or filesystem). Restore the spec, or delete the PVC if its data is not needed: "
+        f"PVC {claim.name} has StorageClass {claim.storage_class}, but this pool needs {lustre.class_name} (another "
+        "throughputPerTiB, zone, network or filesystem). Recreate the pool with the values of the PVC, or delete the "
+        "PVC if its data is not needed: "
         f"kubectl -n {claim.namespace} delete pvc {claim.name}",
     )
 
@@ -214,8 +215,8 @@ def _state(
         state = StorageState(provisioning.storage_ready(waiting, cluster), phase)
     elif claim.phase == "Lost":
         text = (
-            f"The PersistentVolume of PVC {claim.name} does not exist. Restore it, or delete the PVC to get a new, "
-            f"empty instance: kubectl -n {claim.namespace} delete pvc {claim.name}"
+            f"The PersistentVolume of PVC {claim.name} does not exist. Recreate the PersistentVolume from a backup, or "
+            f"delete the PVC to get a new, empty instance: kubectl -n {claim.namespace} delete pvc {claim.name}"
         )
         state = StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, text), "Failed")
     else:

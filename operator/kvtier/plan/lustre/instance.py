@@ -90,17 +90,18 @@ _STATES: dict[str, tuple[Reason, str, str]] = {
     "REPAIRING": (
         Reason.INSTANCE_REPAIRING,
         "Lustre instance {} is being repaired by Google",
-        "Reads and writes may wait until the repair ends. If it does not end, contact Google support",
+        "Reads and writes may wait until the repair ends. If it does not end, contact Google Cloud support",
     ),
     "STOPPED": (
         Reason.INSTANCE_STOPPED,
         "Lustre instance {} is stopped",
-        "Reads and writes wait. Check the instance in the Cloud Console, and ask Google support to start it",
+        "Reads and writes wait. Check the instance in the Cloud Console, and ask Google Cloud support to start it",
     ),
     "SUSPENDED": (
         Reason.INSTANCE_SUSPENDED,
         "Lustre instance {} is suspended because its encryption key cannot be used",
-        "Enable the key version, and let the service agent of Managed Lustre encrypt and decrypt with it",
+        "Enable the key version, and grant roles/cloudkms.cryptoKeyEncrypterDecrypter on the key to the service "
+        "agent of Managed Lustre",
     ),
     "DELETING": (
         Reason.INSTANCE_DELETING,

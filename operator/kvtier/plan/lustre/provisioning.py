@@ -122,10 +122,17 @@ def storage_ready(found: Provisioning, cluster: Cluster | None = None) -> Condit
         return _progress(found, failure.error)
     seen, error = f"PVC {name} is not provisioned", failure.error
     if not error.code:
-        text = sentences(seen, f"The provisioner reports: {error.words or 'no details'}")
+        text = sentences(
+            seen,
+            f"The CSI driver reports: {error.words or 'no details'}",
+            f"Details: kubectl -n {found.claim.namespace} describe pvc {name}",
+        )
         return false(STORAGE_READY, Reason.PROVISIONING_FAILED, text)
-    prospect = _prospect(found) if failure.final else ""
-    text = sentences(seen, _reported(error), error.advice.text, prospect)
+    if found.repeated:
+        text = sentences(seen, _reported(error), _recreation(found), error.advice.text)
+    else:
+        step = _deletion(found) if failure.final else "The driver retries"
+        text = sentences(seen, _reported(error), error.advice.text, step)
     return false(STORAGE_READY, error.advice.reason, text)
 
 
@@ -216,17 +223,18 @@ def _reported(error: DriverError) -> str:
     return f"The driver reports {error.code}: {error.words or 'no details'}"
 
 
-def _prospect(found: Provisioning) -> str:
-    """What happens after a final failure."""
-    if found.repeated:
-        return (
-            "The driver repeats this error and does not recover, so kvtier recreates the PVC when it is "
-            f"{found.retry_minutes} minutes old."
-        )
-    delete = f"kubectl -n {found.claim.namespace} delete pvc {found.claim.name}"
+def _recreation(found: Provisioning) -> str:
+    """What kvtier does after a failure that the driver repeats."""
     return (
-        f"If the error remains after that, delete the PVC, which holds no data. kvtier recreates it: {delete}"
+        f"kvtier recreates the PVC when it is {found.retry_minutes} minutes old, because the driver does not recover "
+        "from this error"
     )
+
+
+def _deletion(found: Provisioning) -> str:
+    """What to do after a final failure that nothing else ends."""
+    delete = f"kubectl -n {found.claim.namespace} delete pvc {found.claim.name}"
+    return f"If the error remains, delete the PVC (it holds no data, and kvtier recreates it): {delete}"
 
 
 def _progress(found: Provisioning, error: DriverError | None = None) -> Condition:

@@ -37,8 +37,9 @@ def bound(claim: Claim, want: int, events: Sequence[Event], now: str) -> Conditi
             STORAGE_READY,
             Reason.GROWTH_ABANDONED,
             sentences(
-                f"{is_bound}, and its request stays {gib(claim.requested)}",
-                "Kubernetes does not accept a return to the present size. No action needed",
+                f"{is_bound}, as the spec requests, but the PVC still requests {gib(claim.requested)} from an earlier "
+                f"resize, because Kubernetes does not let kvtier lower the request to {gib(claim.capacity)}",
+                "No action is needed",
             ),
         )
     return true(STORAGE_READY, Reason.BOUND, sentences(is_bound))
@@ -53,10 +54,11 @@ def _growing(claim: Claim, want: int, events: Sequence[Event], now: str) -> Cond
     pvc, size, have = f"PVC {claim.name}", gib(want), gib(claim.capacity)
     error = _failure(claim, events) if claim.requested == want else None
     if error is not None:
+        tried = size if claim.allocated in (0, want) else gib(claim.allocated)
         text = sentences(
-            f"{pvc} could not be resized to {size}, and Pods keep using {have}",
+            f"{pvc} could not be resized to {tried}, and Pods keep using {have}",
             f"The driver reports {error.code or 'an error'}: {error.words or 'no details'}",
-            error.advice.text,
+            error.advice.of_existing,
             _way_back(claim, want),
         )
         return true(STORAGE_READY, Reason.RESIZE_FAILED, text)
@@ -83,9 +85,12 @@ def _way_back(claim: Claim, want: int) -> str:
     """
     have = gib(claim.capacity)
     if claim.allocated in (0, want):
-        return f"To cancel the resize, restore {have} or choose a larger valid size"
+        return (
+            f"To cancel the resize, set spec.tiers.lustre.capacity to {have} again, or to a larger valid size"
+        )
     return (
-        f"The driver still retries {gib(claim.allocated)}. To request {gib(want)} instead: kubectl "
+        f"The driver still retries {gib(claim.allocated)}, and has not started the new request of {gib(want)}. To "
+        "make it use the new request: kubectl "
         f"-n {claim.namespace} patch pvc {claim.name} --subresource=status --type=merge -p "
         '\'{"status":{"allocatedResourceStatuses":{"storage":"ControllerResizeInfeasible"}}}\''
     )
@@ -163,6 +168,7 @@ def changing(
         text = sentences(
             f"{name} has {have} and could not be updated. Pods keep using it",
             f"The Lustre API reports {why}",
+            "kvtier retries within 30 minutes",
         )
         return StorageState(true(STORAGE_READY, reason.of_update(), text), "Bound")
     if update and update.state == "Running" and update.attempt > 1 and reported and reported.deserves_event:

@@ -174,7 +174,7 @@ def _unbound(claim: Claim | None, holders: tuple[str, ...]) -> StorageState:
         text = sentences(seen, users)
         return StorageState(false(STORAGE_READY, Reason.CLAIM_DELETED, text), "Failed")
     if claim.phase == "Lost":
-        text = f"The PersistentVolume of PVC {claim.name} was deleted. kvtier recreates it."
+        text = f"The PersistentVolume of PVC {claim.name} was deleted. kvtier recreates the PersistentVolume."
         return StorageState(false(STORAGE_READY, Reason.VOLUME_LOST, text), "Failed")
     text = f"PVC {claim.name} waits to be bound to its PersistentVolume."
     return StorageState(false(STORAGE_READY, Reason.CREATING, text), "Provisioning")

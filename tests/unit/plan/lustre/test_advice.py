@@ -20,7 +20,7 @@ ERRORS: dict[str, Any] = {
         "ResourceExhausted",
         "Quota exceeded for quota metric 'Write requests' and limit 'Write requests per minute'",
         "RateLimited",
-        "Retries are automatic.",
+        "No action is needed.",
     ),
     "a role": (
         "PermissionDenied",
@@ -36,7 +36,7 @@ ERRORS: dict[str, Any] = {
     ),
     "a field": ("InvalidArgument", "invalid network", "InvalidArgument", "field"),
     "a missing resource": ("NotFound", "network default was not found", "NotFound", "Create"),
-    "an existing resource": ("AlreadyExists", "it exists", "AlreadyExists", "filesystem"),
+    "an existing resource": ("AlreadyExists", "it exists", "AlreadyExists", "has this file system name"),
     "a network that is not connected": (
         "FailedPrecondition",
         "no peering",
@@ -44,15 +44,20 @@ ERRORS: dict[str, Any] = {
         "private services access",
     ),
     "a capacity that the tier does not have": ("OutOfRange", "too large", "OutOfRange", "Choose a capacity"),
-    "a cancelled operation": ("Cancelled", "by an administrator", "Cancelled", "Retries are automatic."),
+    "a cancelled operation": ("Cancelled", "by an administrator", "Cancelled", "No action is needed."),
     "a service account without credentials": (
         "Unauthenticated",
         "no token",
         "NoCredentials",
         "Workload Identity",
     ),
-    "another operation": ("Aborted", "unable to queue the operation", "Busy", "another operation"),
-    "no response": ("Unavailable", "", "NoAnswer", "Retries are automatic."),
+    "another operation": (
+        "Aborted",
+        "unable to queue the operation",
+        "Busy",
+        "Another operation is in progress.",
+    ),
+    "no response": ("Unavailable", "", "NoAnswer", "No action is needed."),
     "an unknown code": ("DataLoss", "", "Failed", "support"),
     "no code at all": ("", "", "Failed", "support"),
 }

@@ -224,7 +224,8 @@ def test_an_impossible_size_is_not_requested(used: Simulation, gib: int) -> None
 
 def test_a_failed_resize_is_retried_and_the_tier_stays_in_use(stuck: Simulation) -> None:
     assert (stuck.verdict(STORAGE_READY), stuck.tier().phase) == (("True", "UpdateStockout"), "Bound")
-    assert "The zone is full" in stuck.condition(STORAGE_READY).message
+    words = "The zone is full. The zone has no free capacity for the larger size now. kvtier retries within 30 minutes."
+    assert words in stuck.condition(STORAGE_READY).message
     stuck.at("2026-11-29T12:02:00Z")
     assert stuck.verbs() == ["update", "update"]
 

@@ -108,7 +108,7 @@ def test_a_class_that_differs_in_an_immutable_field_stops_every_write(field: str
     part = planned(look(POOL, claim(POOL), class_=live(CLASS, **IMMUTABLE[field])))
     assert part.applies == ()
     assert _reason(part) == "StorageClassImmutable"
-    why = f"differs from the spec in immutable fields: {field}. If you delete it, kvtier recreates it"
+    why = f"differs from the spec in immutable fields: {field}. Delete it, and kvtier recreates it"
     assert why in part.conditions[0].message
     assert _tier(part).phase == "Failed"
 
@@ -179,7 +179,7 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
             "18000Gi",
             claim(POOL, "Lost"),
             "False VolumeLost",
-            "does not exist. Restore it, or delete the PVC",
+            "does not exist. Recreate the PersistentVolume from a backup, or delete the PVC",
             "Failed, None of 18000Gi",
         ),
         "a PVC that somebody deletes": (
@@ -193,7 +193,7 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
             "18000Gi",
             claim(POOL, **ANOTHER),
             "False ClaimMismatch",
-            "has StorageClass another-class, but the spec describes",
+            "has StorageClass another-class, but this pool needs",
             "Failed, 18000Gi of None",
         ),
         "a larger capacity is requested, and Pods continue": (
@@ -207,7 +207,7 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
             "18000Gi",
             GROWN,
             "True GrowthAbandoned",
-            "is bound to 18000Gi, and its request stays 27000Gi.",
+            "is bound to 18000Gi, as the spec requests, but the PVC still requests 27000Gi",
             "Bound, 18000Gi of 27000Gi",
         ),
     },

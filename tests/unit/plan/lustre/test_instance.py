@@ -226,12 +226,16 @@ def test_a_usable_instance_has_no_problem(state: str) -> None:
             ("False", "InstanceUpgrading", "Failed"),
             "continue automatically",
         ),
-        "being repaired": ("REPAIRING", ("False", "InstanceRepairing", "Failed"), "contact Google support"),
+        "being repaired": (
+            "REPAIRING",
+            ("False", "InstanceRepairing", "Failed"),
+            "contact Google Cloud support",
+        ),
         "stopped": ("STOPPED", ("False", "InstanceStopped", "Failed"), "Cloud Console"),
         "without a usable key": (
             "SUSPENDED",
             ("False", "InstanceSuspended", "Failed"),
-            "Enable the key version",
+            "Enable the key version, and grant roles/cloudkms",
         ),
         "being deleted": (
             "DELETING",

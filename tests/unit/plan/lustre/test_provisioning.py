@@ -80,17 +80,17 @@ def test_progress_is_reported_after(events: list[Event]) -> None:
         ),
         "a zone without capacity": ([STOCKOUT], "Stockout", "create a pool in another zone"),
         "a quota": ([QUOTA], "QuotaExceeded", "Request more Managed Lustre quota"),
-        "too many requests": ([TOO_MANY], "RateLimited", "Retries are automatic."),
+        "too many requests": ([TOO_MANY], "RateLimited", "No action is needed. The driver retries."),
         "an unknown code": ([refused("Strange", "x")], "Failed", "The driver reports Strange: x."),
         "a failure without a code, which is quoted": (
             [event("ProvisioningFailed", 'storageclass "c" not found')],
             "ProvisioningFailed",
-            'is not provisioned. The provisioner reports: storageclass "c" not found.',
+            'is not provisioned. The CSI driver reports: storageclass "c" not found.',
         ),
         "a failure without a text": (
             [event("ProvisioningFailed")],
             "ProvisioningFailed",
-            "is not provisioned. The provisioner reports: no details.",
+            "is not provisioned. The CSI driver reports: no details.",
         ),
     },
 )
@@ -157,23 +157,28 @@ def test_the_command_that_enables_the_driver_has(cluster: dict[str, str] | None,
     {
         "a failure that the driver repeats": (
             STOCKOUT,
-            ". The driver repeats this error and does not recover, so kvtier recreates the PVC "
-            "when it is 10 minutes old.",
+            ". Wait, or create a pool in another zone, with another performance tier, or with less capacity.",
         ),
         "another final failure": (
             refused("PermissionDenied"),
-            ". If the error remains after that, delete the PVC, which holds no data. kvtier recreates it: "
+            ". If the error remains, delete the PVC (it holds no data, and kvtier recreates it): "
             f"kubectl -n team-a delete pvc {NAME}",
         ),
-        "a failure that passes": (TOO_MANY, ". Retries are automatic."),
+        "a failure that passes": (TOO_MANY, ". No action is needed. The driver retries."),
         "a failure without a code": (
             event("ProvisioningFailed", "x"),
-            "is not provisioned. The provisioner reports: x.",
+            f"is not provisioned. The CSI driver reports: x. Details: kubectl -n team-a describe pvc {NAME}",
         ),
     },
 )
 def test_the_message_ends_with_the_next_step_after(failure: Event, end: str) -> None:
     assert storage_ready(_derived(look(POOL, pending(), failure))).message.endswith(end)
+
+
+def test_the_recreation_of_the_pvc_is_named_before_the_advice() -> None:
+    message = storage_ready(_derived(look(POOL, pending(), STOCKOUT))).message
+    first = "kvtier recreates the PVC when it is 10 minutes old, because the driver does not recover from this error."
+    assert f"{first} The zone has no capacity" in message
 
 
 def test_the_message_of_a_failure_does_not_depend_on_its_count() -> None:

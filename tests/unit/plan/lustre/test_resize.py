@@ -101,22 +101,23 @@ def test_a_resize_that_the_driver_does_not_process_is_reported() -> None:
         "with the way to cancel it": (
             INVALID,
             [],
-            "To cancel the resize, restore 18000Gi or choose a larger valid size.",
+            "set spec.tiers.lustre.capacity to 18000Gi again, or to a larger valid size.",
         ),
         "above the quota, which leaves no error in the status of the PVC": (
             RESIZING,
             [QUOTA],
-            "Request more Managed Lustre quota",
+            "Request more Managed Lustre quota for this performance tier and region. To cancel",
         ),
         "to a new size while the external-resizer still retries the first size": (
             _growing(**_allocated("36000Gi")),
             [QUOTA],
-            "The driver still retries 36000Gi. To request 27000Gi instead: kubectl -n team-a patch pvc",
+            "The driver still retries 36000Gi, and has not started the new request of 27000Gi. "
+            "To make it use the new request: kubectl -n team-a patch pvc",
         ),
         "because the instance is stopped": (
             _marked("FailedPrecondition", "Instance pvc-1 is in STOPPED state"),
             [],
-            "is in STOPPED state",
+            "is in STOPPED state. Check that the instance is ACTIVE. To cancel",
         ),
         "after earlier progress": (
             _marked("Internal", minutes=1),
@@ -133,7 +134,7 @@ def test_a_failed_resize_is_reported(found: Any, events: list[Event], words: str
 
 def test_a_cancelled_resize_is_not_a_failure() -> None:
     (condition,) = planned(look(POOL, INVALID)).conditions
-    assert_verdict(condition, "StorageReady", "True", "GrowthAbandoned", "its request stays 27000Gi")
+    assert_verdict(condition, "StorageReady", "True", "GrowthAbandoned", "the PVC still requests 27000Gi")
 
 
 def test_a_new_size_replaces_the_one_that_failed() -> None:

@@ -256,6 +256,7 @@ def test_a_pvc_whose_persistent_volume_was_deleted_is_bound_again(used: Simulati
     used.change(CLAIM, status={"phase": "Lost"})
     assert _volume(used)["spec"]["claimRef"]["uid"] == "PersistentVolumeClaim-uid"
     assert used.verdict(STORAGE_READY) == ("False", "VolumeLost")
+    assert "was deleted. kvtier recreates the PersistentVolume." in used.condition(STORAGE_READY).message
 
 
 def test_a_pvc_whose_persistent_volume_lost_its_uid_is_bound_again(used: Simulation) -> None:
