@@ -11,7 +11,7 @@ from kvtier.data.engines import EngineFacts
 from kvtier.engines import conflicts
 
 _BUCKET_NOTES = (
-    "objectStorage needs the nixl package in the image, else vLLM exits. kvtier cannot check the image.",
+    "objectStorage requires the nixl package in the image. Without it, vLLM exits. kvtier cannot check the image.",
     "After a failed write to objectStorage, vLLM may read a wrong block without an error "
     "(docs/explanation/shared-tier.md).",
 )
@@ -51,8 +51,8 @@ def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) ->
     notes = []
     if not engine.eviction_safe:
         notes.append(
-            f"In vLLM {engine.version}, a request may loop when a file of its prefix is deleted (vllm#49176). Delete "
-            "cache files only while no engine runs, or use a later version."
+            f"In vLLM {engine.version}, a request may hang when its cache files are deleted (vllm#49176). Stop all "
+            "engines before you delete cache files, or use a later version."
         )
     if model.engine.lmcache and groups is None:
         notes.append(

@@ -75,7 +75,8 @@ def _nodes(nodes: Sequence[Node], cluster: Cluster | None) -> Condition | None:
         return unknown(
             GKE_VERSION_SUPPORTED,
             Reason.NODE_VERSION_NOT_RECOGNISED,
-            f"The kubelet on {node_names(unread)} reports {unread[0].kubelet_version!r}, which is not a GKE version.",
+            f"The kubelet on {node_names(unread)} reports {unread[0].kubelet_version!r}, which is not a GKE version. "
+            "Whether it is new enough for the Lustre CSI driver is unknown.",
         )
     return None
 

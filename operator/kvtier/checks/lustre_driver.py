@@ -57,7 +57,8 @@ def _unregistered(missing: Sequence[Node], provisioner: str) -> Condition:
         return unknown(
             LUSTRE_DRIVER_ENABLED,
             Reason.REGISTERING,
-            f"The Lustre CSI driver is not registered yet on {node_names(missing)}.",
+            f"The Lustre CSI driver is not registered yet on {node_names(missing)}. "
+            "New nodes register it within minutes.",
         )
     return false(
         LUSTRE_DRIVER_ENABLED,

@@ -41,6 +41,6 @@ def _size(model: ModelView) -> str:
     if changed:
         return f"{unknown_size}, because {changed[0].flag} in extraArgs may change what is cached."
     return (
-        f"{unknown_size}, because kvtier does not know how vLLM caches such a model as {spec.kv_cache_dtype} "
-        f"on {spec.tensor_parallel_size} GPUs."
+        f"{unknown_size}, because kvtier cannot calculate it for kvCacheDtype {spec.kv_cache_dtype} with "
+        f"tensorParallelSize {spec.tensor_parallel_size}."
     )

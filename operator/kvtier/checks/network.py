@@ -60,8 +60,9 @@ def _by_number(wanted: str, actual: str, subject: str, number: str) -> Condition
     return unknown(
         NETWORK_MATCHED,
         Reason.PROJECT_NUMBER,
-        f"The cluster is in {actual}, and {subject} {wanted}. A project number cannot be compared with a project ID. "
-        f"Look up the ID: gcloud projects describe {number} --format='value(projectId)'",
+        f"The cluster is in {actual}, and {subject} {wanted}. kvtier cannot compare a project "
+        "number with a project ID. If this command prints the other project, the networks match: "
+        f"gcloud projects describe {number} --format='value(projectId)'",
     )
 
 
@@ -70,5 +71,5 @@ def _other(wanted: str, actual: str, subject: str) -> Condition:
         NETWORK_MATCHED,
         Reason.OTHER_NETWORK,
         f"The cluster is in {actual}, but {subject} {wanted}. Nodes cannot reach the instance, "
-        "not even through peering. Use an instance in the network of the cluster.",
+        "not even through peering. Create a new pool with an instance in the network of the cluster.",
     )

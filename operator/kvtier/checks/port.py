@@ -66,7 +66,8 @@ def _compared(nodes: bool, instance: bool, old: GKEVersion | None, cluster: Clus
             PORT_MATCHED,
             Reason.PORT_NEEDS_VERSION,
             f"Nodes with {old} cannot use port 988 for Lustre, because GKE's metadata server uses it. Upgrade them to "
-            f"{_gate()}, or use instances on port 6988: {gcloud.clusters('update', cluster, _LEGACY)}",
+            f"{_gate()}, or use an instance on port 6988, run this command and then upgrade the node pools: "
+            f"{gcloud.clusters('update', cluster, _LEGACY)}",
         )
     return true(PORT_MATCHED, Reason.MATCHED, f"The nodes and the instance use port {_PORTS[instance]}.")
 
@@ -76,7 +77,7 @@ def _legacy_instance(cluster: Cluster | None) -> Condition:
         PORT_MATCHED,
         Reason.LEGACY_INSTANCE,
         "The instance listens on port 6988 (gke-support-enabled), but the nodes use 988. Use an instance without "
-        "gke-support-enabled, or enable 6988 on the nodes and upgrade the node pools: "
+        "gke-support-enabled, or run this command and then upgrade the node pools: "
         f"{gcloud.clusters('update', cluster, _LEGACY)}",
     )
 

@@ -25,7 +25,7 @@ def check(context: Context) -> Condition:
             ZONE_MATCHED,
             Reason.NO_NODE_IN_ZONE,
             f"Nodes that match nodePool are in {', '.join(elsewhere)}, but none is in {', '.join(allowed)}. "
-            "Create nodes there.",
+            f"Create nodes in {', '.join(allowed)}.",
         )
     return true(ZONE_MATCHED, Reason.MATCHED, f"Engines run in {', '.join(allowed)}.")
 
@@ -33,4 +33,6 @@ def check(context: Context) -> Condition:
 def _zones_of_nodes(context: Context) -> list[str]:
     """Zones of the nodes that match nodePool in everything but the zone."""
     fits = fitting(context.pool, any_zone=True)
-    return sorted({node.zone or "?" for node in context.facts.cluster.nodes if fits(node.labels)})
+    return sorted(
+        {node.zone or "an unknown zone" for node in context.facts.cluster.nodes if fits(node.labels)}
+    )

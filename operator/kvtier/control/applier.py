@@ -152,8 +152,9 @@ def _not_owned(resource: Resource, manifest: Manifest) -> str:
     namespace = f"-n {metadata['namespace']} " if resource.namespaced else ""
     labels = " ".join(f"{key}={value}" for key, value in metadata["labels"].items())
     return sentences(
-        "An object with this name exists, but kvtier did not create it",
-        f"Delete it, or hand it over: kubectl {namespace}label {resource.plural} {metadata['name']} {labels}",
+        "An object of this name exists that kvtier did not create",
+        f"Delete it, or let kvtier manage it: kubectl {namespace}label --overwrite {resource.plural} "
+        f"{metadata['name']} {labels}",
     )
 
 

@@ -99,7 +99,7 @@ _BY_HAND = "address, filesystem, capacity must be set all together or not at all
 CAPACITIES = {
     "a capacity in Ti": _no(
         _capacity(1000, "9Ti"),
-        "capacity must be in Gi, such as 9000Gi: sizes are multiples of 9000Gi",
+        "capacity must be in Gi, such as 9000Gi: 9Ti is 9216Gi",
         "capacity 9Ti must be in Gi: the nearest are 9000Gi and 18000Gi",
     ),
     "a capacity between two steps": _no(

@@ -62,7 +62,7 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
         "a long model name without file tiers": (_pool({"lustre": None}, model="m" * 300), "True Supported"),
         "a bucket needs a package that kvtier cannot check": (
             _pool({"objectStorage": {"bucket": "blocks"}}),
-            "True Supported: objectStorage needs the nixl package in the image, else vLLM exits. kvtier cannot check",
+            "True Supported: objectStorage requires the nixl package in the image. Without it, vLLM exits.",
         ),
     },
 )
@@ -75,4 +75,4 @@ def test_a_version_that_loops_on_deleted_files_has_a_warning() -> None:
     (view,) = look.models
     unsafe = view.engine.model_copy(update={"version": "0.25", "eviction_safe": False})
     vars(look)["models"] = (replace(view, engine=unsafe),)
-    assert_says(check(look), "EngineSupported", "True Supported: In vLLM 0.25, a request may loop")
+    assert_says(check(look), "EngineSupported", "True Supported: In vLLM 0.25, a request may hang")

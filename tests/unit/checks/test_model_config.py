@@ -36,8 +36,8 @@ def _inline(text: str) -> KVCachePool:
         "a document of a known architecture": (_inline(LLAMA), "True Known: 8192 bytes per token"),
         "a document of an unknown architecture": (
             _inline('{"model_type": "unheard-of"}'),
-            "True NotKnown: per token is unknown, because kvtier does not know how vLLM caches such a model as auto "
-            "on 8",
+            "True NotKnown: per token is unknown, because kvtier cannot calculate it for kvCacheDtype auto with "
+            "tensorParallelSize 8.",
         ),
         "another revision of a model of the table": (
             _pool(revision="v2"),
@@ -49,7 +49,7 @@ def _inline(text: str) -> KVCachePool:
         ),
         "a kvCacheDtype of unknown size": (
             _pool(kvCacheDtype="turboquant_k8v4"),
-            "True NotKnown: how vLLM caches such a model as turboquant_k8v4 on 8 GPUs.",
+            "True NotKnown: cannot calculate it for kvCacheDtype turboquant_k8v4 with tensorParallelSize 8.",
         ),
         "a text that is not JSON": (
             _inline("model_type: llama"),

@@ -64,7 +64,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "a project number is not compared with an ID, and the message contains the command to look it up": (
             _in(NUMBERED),
-            "Unknown ProjectNumber: Look up the ID: gcloud projects describe 123456",
+            "Unknown ProjectNumber: the networks match: gcloud projects describe 123456",
         ),
         "another network name is refused, also with a project number": (
             _in("projects/123456/global/networks/other"),
@@ -88,7 +88,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "an existing instance with a project number": (
             _existing(instance(network=NUMBERED)),
-            f"Unknown ProjectNumber: and the instance is in {NUMBERED}. A project number cannot be compared",
+            f"Unknown ProjectNumber: and the instance is in {NUMBERED}. kvtier cannot compare a project number",
         ),
         "an existing instance with a short network name": (
             _existing(instance(network="default")),

@@ -50,9 +50,8 @@ def _existing(gke: GKECluster | None, seen: LustreFacts) -> Context:
         "both with the legacy port": (_existing(LEGACY, LISTENS_AT_6988), "True Matched: use port 6988."),
         "only the instance has the legacy port, and the message has both remedies": (
             _existing(MODERN, LISTENS_AT_6988),
-            "False LegacyInstance: Use an instance without gke-support-enabled, or enable 6988 on the nodes and "
-            "upgrade "
-            "the node pools: gcloud container clusters update CLUSTER --location=LOCATION --project=PROJECT "
+            "False LegacyInstance: Use an instance without gke-support-enabled, or run this command and then "
+            "upgrade the node pools: gcloud container clusters update CLUSTER --location=LOCATION --project=PROJECT "
             "--enable-legacy-lustre-port",
         ),
         "only the nodes have the legacy port, and the message has both remedies": (

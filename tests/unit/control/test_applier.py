@@ -163,9 +163,9 @@ async def test_the_refusal_of_an_existing_object_has_a_command_that_hands_it_ove
     (ready,) = with_failures(before, [failure], before, NOW).conditions
     assert (ready.status, ready.reason) == ("False", "NotOwned")
     assert failure.message in ready.message
-    command = failure.message.partition("hand it over: ")[2].split()
-    assert command[:6] == ["kubectl", "-n", "team-a", "label", "services", NAME]
-    client.store({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": _labels(command[6:])}})
+    command = failure.message.partition("manage it: ")[2].split()
+    assert command[:7] == ["kubectl", "-n", "team-a", "label", "--overwrite", "services", NAME]
+    client.store({**live(SERVICE), "metadata": {**SERVICE["metadata"], "labels": _labels(command[7:])}})
     assert await _carry_out(client, Plan(applies=(SERVICE,))) == []
 
 

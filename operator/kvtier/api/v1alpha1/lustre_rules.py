@@ -97,7 +97,7 @@ def _immutable(name: str) -> Rule:
 
 RULES = (
     Rule(
-        message="capacity must be in Gi, such as 9000Gi: sizes are multiples of 9000Gi, and 9Ti is 9216Gi",
+        message="capacity must be in Gi, such as 9000Gi: 9Ti is 9216Gi, which is not a valid size",
         cel="!has(self.capacity) || self.capacity.endsWith('Gi')",
         holds=lambda lustre: not lustre.capacity or _in_gib(lustre),
         explain=_explain_unit,
