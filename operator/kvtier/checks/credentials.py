@@ -20,8 +20,9 @@ def check(context: Context) -> Condition:
             return false(
                 CREDENTIALS_PRESENT,
                 _MISSING[needed.kind],
-                f"{needed.kind} {needed.name} has no key {needed.key}, which {needed.by} needs. Create it: kubectl -n "
-                f"{context.pool.namespace} create {needed.create}",
+                f"{needed.kind} {needed.name} has no key {needed.key}, which {needed.by} needs. Add the key, or "
+                f"create the {needed.kind} if it does not exist: kubectl -n {context.pool.namespace} create "
+                f"{needed.create}",
             )
     if unread:
         kind = unread[0].kind

@@ -24,7 +24,7 @@ def check(context: Context) -> Condition:
         return false(
             ZONE_MATCHED,
             Reason.NO_NODE_IN_ZONE,
-            f"Nodes that match nodePool are in {', '.join(elsewhere)}, but none is in {', '.join(allowed)}. "
+            f"No node that matches nodePool is in {', '.join(allowed)}. Their zones: {', '.join(elsewhere)}. "
             f"Create nodes in {', '.join(allowed)}.",
         )
     return true(ZONE_MATCHED, Reason.MATCHED, f"Engines run in {', '.join(allowed)}.")
@@ -33,6 +33,4 @@ def check(context: Context) -> Condition:
 def _zones_of_nodes(context: Context) -> list[str]:
     """Zones of the nodes that match nodePool in everything but the zone."""
     fits = fitting(context.pool, any_zone=True)
-    return sorted(
-        {node.zone or "an unknown zone" for node in context.facts.cluster.nodes if fits(node.labels)}
-    )
+    return sorted({node.zone or "unknown" for node in context.facts.cluster.nodes if fits(node.labels)})

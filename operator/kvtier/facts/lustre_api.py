@@ -331,7 +331,7 @@ def _refusal(name: str, error: GoogleError) -> str:
         case "InvalidArgument":
             return sentences(
                 f"The Lustre API refused the name {name}: {error}",
-                "Recreate the pool with a correct spec.tiers.lustre.instance",
+                "Recreate the pool with correct values in spec.tiers.lustre",
             )
         case "ResourceExhausted":
             return sentences(

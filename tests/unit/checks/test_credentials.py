@@ -34,7 +34,8 @@ def _bucket(**of: Any) -> KVCachePool:
         "the Secret does not exist, and the message contains the command to create it": (
             _pool(GATED),
             {"hf": set()},
-            "False SecretMissing: Secret hf has no key token, which model llama needs. Create it: kubectl -n team-a "
+            "False SecretMissing: Secret hf has no key token, which model llama needs. Add the key, or create the "
+            "Secret if it does not exist: kubectl -n team-a "
             "create secret generic hf --from-literal=token=TOKEN",
         ),
         "the Secret has another key": (_pool(GATED), {"hf": {"TOKEN"}}, "False SecretMissing"),
@@ -53,7 +54,8 @@ def _bucket(**of: Any) -> KVCachePool:
         "a pull secret of the old format does not count": (
             _pool(PULLED),
             {"registry": {".dockercfg"}},
-            "False SecretMissing: Secret registry has no key .dockerconfigjson, which model llama needs. Create it: "
+            "False SecretMissing: Secret registry has no key .dockerconfigjson, which model llama needs. "
+            "Add the key, or create the Secret if it does not exist: "
             "kubectl -n team-a create secret docker-registry registry --docker-server=HOST --docker-username=USER",
         ),
         "the Secret of a variable does not exist": (
@@ -71,8 +73,8 @@ def _bucket(**of: Any) -> KVCachePool:
             _bucket(**BUCKET),
             {"hmac": {"AWS_ACCESS_KEY_ID"}},
             "False SecretMissing: Secret hmac has no key AWS_SECRET_ACCESS_KEY, which tiers.objectStorage needs. "
-            "Create "
-            "it: kubectl -n team-a create secret generic hmac --from-literal=AWS_ACCESS_KEY_ID=VALUE "
+            "Add the key, or create the Secret if it does not exist: "
+            "kubectl -n team-a create secret generic hmac --from-literal=AWS_ACCESS_KEY_ID=VALUE "
             "--from-literal=AWS_SECRET_ACCESS_KEY=VALUE",
         ),
     },
@@ -88,7 +90,8 @@ def test_secrets(of: KVCachePool, secrets: dict[str, set[str] | None], verdict: 
         "the key exists": ({"b": "1"}, "True Present"),
         "the ConfigMap does not exist": (
             {},
-            "False ConfigMapMissing: ConfigMap settings has no key b, which model llama needs. Create it: kubectl -n "
+            "False ConfigMapMissing: ConfigMap settings has no key b, which model llama needs. Add the key, or create "
+            "the ConfigMap if it does not exist: kubectl -n "
             "team-a create configmap settings --from-literal=b=VALUE",
         ),
         "kvtier may not read it": (

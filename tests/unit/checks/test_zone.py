@@ -41,11 +41,12 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
         ),
         "matching nodes only in another zone are refused": (
             _look(EXISTING, node(EXISTING, labels={ZONE: "us-east1-b"})),
-            "False NoNodeInZone: are in us-east1-b, but none is in us-central1-a. Create nodes in us-central1-a.",
+            "False NoNodeInZone: No node that matches nodePool is in us-central1-a. Their zones: us-east1-b. "
+            "Create nodes in us-central1-a.",
         ),
         "nodes without a zone label count as another zone": (
             _look(EXISTING, node(EXISTING, labels={ZONE: None})),
-            "False NoNodeInZone: are in an unknown zone, but none",
+            "False NoNodeInZone: Their zones: unknown.",
         ),
         "nodes of a ComputeClass are created in the zone": (_look(POOL, EAST), "True Matched"),
         "one node in the zone is enough": (_look(POOL, EAST, node(POOL, "near")), "True Matched"),

@@ -62,7 +62,7 @@ async def test_a_missing_instance_is_not_an_error(reader: LustreReader, project:
 @pytest.mark.parametrize(
     ("fault", "advice"),
     [
-        (refusal("INVALID_ARGUMENT"), "Recreate the pool with a correct spec.tiers.lustre.instance."),
+        (refusal("INVALID_ARGUMENT"), "Recreate the pool with correct values in spec.tiers.lustre."),
         (
             refusal("UNAUTHENTICATED"),
             "service account roles/lustre.viewer, or roles/lustre.admin where kvtier creates instances or",
