@@ -44,7 +44,7 @@ def test_too_large_a_cpu_tier_is_refused_with_the_numbers(pools: Pools) -> None:
     pools.create("memory", tiers__cpu__capacity="1500Gi")
     found = pools.wait("memory", "CPUTierFits", "False", "TooLarge")
     assert "a3-highgpu-8g allows 1434Gi" in found["message"]
-    assert "for engines). Reduce them to 1434Gi or less per Pod." in found["message"]
+    assert "for engines). Reduce tiers.cpu.capacity to 1434Gi or less." in found["message"]
     pools.wait("memory", "StorageReady")
     assert pools.children(*DEPLOYMENT) == []
     pools.patch("memory", {"tiers": {"cpu": {"capacity": "1434Gi"}}})

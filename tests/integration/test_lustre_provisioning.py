@@ -107,7 +107,7 @@ def test_a_creation_that_does_not_recover_is_retried_with_another_pvc(
     assert _uid(pools) != failed
     assert [one["capacityGib"] for one in lustre.state().instances.values()] == [18000]
     (event,) = pools.events("pool", "ClaimReplaced")
-    assert "the spec now requests 18000Gi. No data was stored." in event["message"]
+    assert "the spec now requests 18000Gi. The old PVC held no data." in event["message"]
     deletions = [one for one in control_plane.audit.writes(mark, USER) if one.verb == "delete"]
     mine = [one for one in deletions if one.namespace == pools.namespace]
     assert [one.resource for one in mine] == ["persistentvolumeclaims"]

@@ -161,7 +161,7 @@ def test_a_capacity_larger_than_the_instance_is_refused(pools: Pools, lustre_pro
     lustre_project.put("shared", instance(filesystem="byhand", capacity_gib=9000))
     pools.create("chat", **existing(lustre_project, **BY_HAND))
     found = until_condition(pools, "chat", "False", "LargerThanInstance", "CapacityValid")
-    assert "has 9000Gi. Set it to 9000Gi." in found["message"]
+    assert "has 9000Gi. Set lustre.capacity to 9000Gi." in found["message"]
     assert pools.children(*VOLUME) == []
 
 

@@ -55,16 +55,15 @@ def _existing(lustre: LustreTier, has: int | None) -> Condition:
         return false(
             CAPACITY_VALID,
             Reason.LARGER_THAN_INSTANCE,
-            f"The capacity in the spec is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set it to "
-            f"{gib(has)}.",
+            f"The capacity in the spec is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set "
+            f"lustre.capacity to {gib(has)}.",
         )
     if 0 < given < has:
         return true(
             CAPACITY_VALID,
             Reason.SMALLER_THAN_INSTANCE,
-            f"The capacity in the spec is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set it to "
-            f"{gib(has)} to "
-            "use all of it.",
+            f"The capacity in the spec is {lustre.capacity}, but {lustre.instance} has {gib(has)}. Set "
+            f"lustre.capacity to {gib(has)} to use all of it.",
         )
     return true(CAPACITY_VALID, Reason.EXISTING, f"The instance has {gib(has)}.")
 

@@ -29,7 +29,7 @@ def check(context: Context) -> Condition:
         return unknown(
             CREDENTIALS_PRESENT,
             Reason.NOT_READABLE,
-            f"{kind} {unread[0].name} could not be read. Grant kvtier get on {kind.lower()}s to have its keys checked.",
+            f"{kind} {unread[0].name} could not be read. To check its keys, grant kvtier get on {kind.lower()}s.",
         )
     return true(
         CREDENTIALS_PRESENT, Reason.PRESENT, "All Secrets and ConfigMaps that Pods need have their keys."

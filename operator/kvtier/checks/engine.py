@@ -56,7 +56,7 @@ def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) ->
         )
     if model.engine.lmcache and groups is None:
         notes.append(
-            "LMCache caches only models with one group of layers. The number of this model is unknown."
+            "LMCache caches only models with one group of layers. The number of groups of this model is unknown."
         )
     return notes
 

@@ -23,7 +23,7 @@ def check(context: Context) -> Condition:
                 KV_CACHE_DTYPE_SUPPORTED, Reason.NOT_SUPPORTED, f"Model {name} cannot be served: {fault}"
             )
         doubts += [f"Model {name}: {doubt}" for doubt in _doubts(dtype, accelerator, traits)]
-    message = sentences(f"No known incompatibility of kvCacheDtype with {accelerator}", *doubts)
+    message = sentences(f"kvtier knows no incompatibility of kvCacheDtype with {accelerator}", *doubts)
     return true(KV_CACHE_DTYPE_SUPPORTED, Reason.SUPPORTED, message)
 
 

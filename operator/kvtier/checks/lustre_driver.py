@@ -64,5 +64,5 @@ def _unregistered(missing: Sequence[Node], provisioner: str) -> Condition:
         LUSTRE_DRIVER_ENABLED,
         Reason.NOT_REGISTERED,
         f"The Lustre CSI driver is not registered on {node_names(missing)}. New nodes register it within minutes. "
-        "Upgrade or recreate nodes that are older than the add-on.",
+        "Nodes that are older than the add-on do not register it: upgrade their node pool.",
     )

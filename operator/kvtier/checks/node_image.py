@@ -30,12 +30,14 @@ def check(context: Context) -> Condition:
         )
     if context.pool.spec.node_pool.provisioner == "ComputeClass":
         return true(
-            NODE_IMAGE_SUPPORTED, Reason.COMPUTE_CLASS_USES_COS, "GKE creates the nodes with cos_containerd."
+            NODE_IMAGE_SUPPORTED,
+            Reason.COMPUTE_CLASS_USES_COS,
+            "GKE creates the nodes with Container-Optimized OS.",
         )
     return unknown(
         NODE_IMAGE_SUPPORTED,
         Reason.NO_CANDIDATE_NODES,
-        "No node matches nodePool yet, so the node image is unknown.",
+        "No node matches nodePool yet, so the node image is unknown. No action is needed.",
     )
 
 

@@ -16,8 +16,8 @@ def check(context: Context) -> Condition:
         return false(
             ZONE_MATCHED,
             Reason.ZONE_MISMATCH,
-            f"The zones of nodePool are {', '.join(allowed)}, but the Lustre instance is in {lustre.located}. Add that "
-            "zone.",
+            f"The zones of nodePool are {', '.join(allowed)}, but the Lustre instance is in {lustre.located}. Add "
+            f"{lustre.located} to nodePool.zones.",
         )
     elsewhere = _zones_of_nodes(context) if not context.nodes else []
     if elsewhere and pool.spec.node_pool.provisioner == "Existing":

@@ -94,5 +94,6 @@ def _unseen_layout(model: ServedModel) -> str | None:
     if name is None:
         return None
     return (
-        f"{name} in env changes the bytes of cached blocks, so kvtier must know it. Use value, not valueFrom."
+        f"{name} in env changes the bytes of cached blocks, so kvtier must know it. Set it with value, not with "
+        "valueFrom."
     )

@@ -79,7 +79,7 @@ def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
             )
         case errors.NoAnswerError():
             return sentences(
-                f"The GKE API did not respond about {where}: {error}",
+                f"The GKE API did not respond to a request for {where}: {error}",
                 f"Check egress, DNS, proxies and {clients.GKE_ENDPOINT}. kvtier retries",
             )
         case errors.BadAnswerError():
@@ -93,7 +93,10 @@ def _hint(cluster: Cluster, error: errors.GoogleError) -> str:
 def _refusal(where: str, error: errors.GoogleError) -> str:
     match error.code:
         case 400 | 404:
-            return f"The GKE API did not find {where}. Correct spec.cluster (location: the region or zone)."
+            return (
+                f"The GKE API did not find {where}. Correct spec.cluster. Its location is the region or zone of the "
+                "cluster."
+            )
         case 403:
             return sentences(
                 f"The GKE API denied access to {where}: {error}",
@@ -103,7 +106,7 @@ def _refusal(where: str, error: errors.GoogleError) -> str:
         case 429:
             return sentences(
                 f"The GKE API quota was exceeded while reading {where}: {error}",
-                "Raise it. kvtier retries",
+                "kvtier retries. If this persists, request more quota",
             )
     return sentences(
         f"The GKE API returned {error.code} for {where}: {error}",

@@ -312,7 +312,7 @@ def _hint(name: str, error: GoogleError) -> str:
             )
         case errors.NoAnswerError():
             return sentences(
-                f"The Lustre API did not respond about {name}: {error}",
+                f"The Lustre API did not respond to a request for {name}: {error}",
                 f"Check egress, DNS, proxies and {LUSTRE_ENDPOINT}. kvtier retries",
             )
         case errors.BadAnswerError():
@@ -336,7 +336,7 @@ def _refusal(name: str, error: GoogleError) -> str:
         case "ResourceExhausted":
             return sentences(
                 f"The Lustre API quota was exceeded while reading {name}: {error}",
-                "Raise it. kvtier retries",
+                "kvtier retries. If this persists, request more quota",
             )
         case "Unimplemented":
             return _not_the_api(name, error)

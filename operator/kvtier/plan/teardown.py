@@ -156,7 +156,8 @@ def _status(context: Context, waits: Iterable[str], reported: Part) -> PoolStatu
         true(
             DELETING,
             Reason.TEARDOWN_STARTED,
-            "kvtier removes the finalizer when everything is deleted, or after 30 minutes without progress.",
+            "kvtier removes the finalizer when everything is deleted. After 30 minutes without progress, it removes "
+            "the finalizer and reports what is left.",
         ),
         *reported.conditions,
     ]

@@ -89,7 +89,7 @@ def cpu_tier_fault(pods: int, tier: int, beside: int, allocatable: int, where: s
     whole, most = gib(max(int(allowed), 0) // GIB * GIB), largest_tier(pods, beside, allocatable)
     remedy = "Use nodes with more memory"
     if most:
-        remedy = f"Reduce them to {gib(most)} or less per Pod"
+        remedy = f"Reduce tiers.cpu.capacity to {gib(most)} or less"
     return (
         f"CPU tiers need {pods} x {gib(tier)}, but {where} allows {whole}: {NODE_MEMORY.tier_share:.0%} of "
         f"({gib(allocatable)} - {pods} x {gib(beside)} for engines). {remedy}."

@@ -399,10 +399,10 @@ MODELS = {
     ),
     "a model configuration with two sources": _no(
         _served(modelConfigFrom={"inline": "{}", "configMapKeyRef": {"name": "a"}}),
-        "modelConfigFrom requires exactly one of inline and configMapKeyRef",
+        "modelConfigFrom requires exactly one of inline or configMapKeyRef",
     ),
     "a model configuration without a source": _no(
-        _served(modelConfigFrom={}), "modelConfigFrom requires exactly one of inline and configMapKeyRef"
+        _served(modelConfigFrom={}), "modelConfigFrom requires exactly one of inline or configMapKeyRef"
     ),
     **{
         f"{field} {value!r} of a model": _no(_served(**{field: value}), f"spec.models[0].{field}")

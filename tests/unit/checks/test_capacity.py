@@ -138,11 +138,11 @@ def _of(changes: dict[str, Any], seen: LustreFacts | None = None, have: str | No
         "the API may confirm the size": (_of(by_hand(), instance(18_000)), "True Existing: has 18000Gi"),
         "a size larger than the instance is refused": (
             _of(by_hand(capacity="27000Gi"), instance(18_000)),
-            f"False LargerThanInstance: is 27000Gi, but {NAME} has 18000Gi. Set it to 18000Gi.",
+            f"False LargerThanInstance: is 27000Gi, but {NAME} has 18000Gi. Set lustre.capacity to 18000Gi.",
         ),
         "a size smaller than the instance is reported, and works": (
             _of(by_hand(capacity="9000Gi"), instance(18_000)),
-            f"True SmallerThanInstance: is 9000Gi, but {NAME} has 18000Gi. Set it to 18000Gi to use all of it.",
+            f"True SmallerThanInstance: but {NAME} has 18000Gi. Set lustre.capacity to 18000Gi to use all of it.",
         ),
     },
 )

@@ -33,7 +33,7 @@ def _pool(capacity: str, *gpus: int, machine: str | None = "a3-highgpu-8g", **ch
         "one more GiB is too large, and the message contains the limit": (
             _pool("1435Gi"),
             "False TooLarge: Model m8 does not fit: CPU tiers need 1 x 1435Gi, but a3-highgpu-8g allows 1434Gi: 80% of "
-            "(1827Gi - 1 x 34Gi for engines). Reduce them to 1434Gi or less per Pod.",
+            "(1827Gi - 1 x 34Gi for engines). Reduce tiers.cpu.capacity to 1434Gi or less.",
         ),
         "the tiers of Pods on one node are added up": (
             _pool("400Gi", 2, replicas=9),
@@ -98,9 +98,8 @@ def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
         "a smaller node that gets Pods counts": (
             "400Gi",
             [1827 * GIB, 440 * GIB],
-            "False TooLarge: but node gpu-2 allows 324Gi: 80% of (440Gi - 1 x 34Gi for engines). Reduce them "
-            "to "
-            "324Gi or less",
+            "False TooLarge: but node gpu-2 allows 324Gi: 80% of (440Gi - 1 x 34Gi for engines). Reduce "
+            "tiers.cpu.capacity to 324Gi or less",
         ),
         "a node that is too small for any Pod is ignored": (
             "400Gi",
@@ -110,9 +109,8 @@ def test_cpu_tier(of: KVCachePool, verdict: str) -> None:
         "if all nodes are too small, the largest is named": (
             "400Gi",
             [300 * GIB, 400 * GIB],
-            "False TooLarge: but node gpu-2 allows 292Gi: 80% of (400Gi - 1 x 34Gi for engines). Reduce them "
-            "to "
-            "292Gi or less",
+            "False TooLarge: but node gpu-2 allows 292Gi: 80% of (400Gi - 1 x 34Gi for engines). Reduce "
+            "tiers.cpu.capacity to 292Gi or less",
         ),
         "of nodes of the same size, the first is named": ("400Gi", [1827 * GIB] * 2, "True Fits: gpu-1"),
         "a node that does not report yet does not count": ("400Gi", [0, 1827 * GIB], "True Fits: gpu-2"),

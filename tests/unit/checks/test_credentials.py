@@ -42,7 +42,7 @@ def _bucket(**of: Any) -> KVCachePool:
         "a Secret that kvtier may not read is unknown": (
             _pool(GATED),
             {"hf": None},
-            "Unknown NotReadable: Secret hf could not be read. Grant kvtier get on secrets",
+            "Unknown NotReadable: Secret hf could not be read. To check its keys, grant kvtier get on secrets",
         ),
         "a Secret that was not read is unknown": (_pool(GATED), {}, "Unknown NotReadable"),
         "a missing Secret has priority over an unreadable one": (
@@ -96,7 +96,8 @@ def test_secrets(of: KVCachePool, secrets: dict[str, set[str] | None], verdict: 
         ),
         "kvtier may not read it": (
             None,
-            "Unknown NotReadable: ConfigMap settings could not be read. Grant kvtier get on configmaps",
+            "Unknown NotReadable: ConfigMap settings could not be read. To check its keys, grant kvtier get on "
+            "configmaps.",
         ),
     },
 )

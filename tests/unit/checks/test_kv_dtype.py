@@ -34,7 +34,7 @@ def _quantized(dtype: str, **how: Any) -> KVCachePool:
     return _pool(dtype, modelConfigFrom={"inline": json.dumps({**LLAMA, "quantization_config": how})})
 
 
-FINE = "True Supported: No known incompatibility of kvCacheDtype with"
+FINE = "True Supported: kvtier knows no incompatibility of kvCacheDtype with"
 NO = "False NotSupported: Model llama cannot be served: "
 
 

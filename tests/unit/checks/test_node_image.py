@@ -48,11 +48,11 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
         ),
         "nodes of a ComputeClass will have COS": (
             _look(POOL),
-            "True ComputeClassUsesCOS: cos_containerd",
+            "True ComputeClassUsesCOS: Container-Optimized OS",
         ),
         "the image of existing nodes that do not exist yet is unknown": (
             _look(EXISTING),
-            "Unknown NoCandidateNodes: No node matches nodePool yet, so the node image is unknown.",
+            "Unknown NoCandidateNodes: so the node image is unknown. No action is needed.",
         ),
     },
 )

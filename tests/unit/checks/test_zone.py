@@ -56,7 +56,7 @@ def _look(of: KVCachePool, *nodes: Node) -> Context:
         ),
         "zones without that of an existing instance are refused": (
             _look(pool(**existing(), nodePool={"zones": ["us-east1-b"]})),
-            "False ZoneMismatch: the Lustre instance is in us-central1-a. Add that zone.",
+            "False ZoneMismatch: the Lustre instance is in us-central1-a. Add us-central1-a to",
         ),
         "no matching node at all is allowed": (_look(POOL), "True Matched"),
     },

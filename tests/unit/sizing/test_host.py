@@ -103,14 +103,14 @@ def test_a_machine_type_that_is_not_in_the_table_is_unknown() -> None:
             1,
             801,
             "CPU tiers need 1 x 801Gi, but node gpu-1 allows 800Gi: 80% of (1100Gi - 1 x 100Gi for engines). "
-            "Reduce them to 800Gi or less per Pod.",
+            "Reduce tiers.cpu.capacity to 800Gi or less.",
         ),
         "Pods that share a node": (4, 140, None),
         "Pods whose tiers together are too large": (
             4,
             141,
             "CPU tiers need 4 x 141Gi, but node gpu-1 allows 560Gi: 80% of (1100Gi - 4 x 100Gi for engines). "
-            "Reduce them to 140Gi or less per Pod.",
+            "Reduce tiers.cpu.capacity to 140Gi or less.",
         ),
         "engines that fill the node without tiers": (
             16,

@@ -89,7 +89,7 @@ class ModelConfig(ApiModel):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="modelConfigFrom requires exactly one of inline and configMapKeyRef",
+            message="modelConfigFrom requires exactly one of inline or configMapKeyRef",
             cel="has(self.inline) != has(self.configMapKeyRef)",
             holds=lambda config: (config.inline is None) != (config.config_map_key_ref is None),
         ),

@@ -230,7 +230,7 @@ def _advice(paths: Paths, copy: OperationStatus) -> str:
     if copy.code == "InvalidArgument":
         return "Correct spec.tiers.cloudStorage.uri, or the field that the API names."
     if copy.name is None and copy.code in BUSY:
-        return "Check that the instance is ACTIVE, and that no other copy to or from it runs."
+        return "Check that the instance is ACTIVE, and that no other import or export of it is in progress."
     if copy.name is None and given_up(copy):
         return ""
     if copy.name is None:

@@ -114,7 +114,7 @@ def _mismatch(lustre: LustreView) -> Condition | None:
 def _replaced(lustre: LustreView, wanted_class: Manifest, claim: Claim, because: str, pace: Pace) -> Part:
     """Delete the PVC. There is one Event, although the plan repeats until the deletion is visible."""
     message = sentences(f"kvtier recreates PVC {claim.name}, because {because}")
-    event = PoolEvent("Normal", "ClaimReplaced", sentences(message, "No data was stored"))
+    event = PoolEvent("Normal", "ClaimReplaced", sentences(message, "The old PVC held no data"))
     return Part(
         applies=(wanted_class,),
         deletes=(Ref("PersistentVolumeClaim", claim.name, claim.uid),),

@@ -133,7 +133,7 @@ def _bypassed(
     if error is not None:
         text = sentences("Engines run without the Lustre tier. The end of its maintenance is unknown", error)
     elif instance is None:
-        text = "Engines run without the Lustre tier, because its instance no longer exists."
+        text = "Engines run without the Lustre tier, because its instance no longer exists. See StorageReady."
     elif period is None or now >= period.end:
         text = (
             f"Engines run without the Lustre tier until {_named(instance)} is ACTIVE. It is {instance.state}."

@@ -155,7 +155,7 @@ def replacement(found: Provisioning, spec: LustreTier, class_name: str) -> str:
     return f"the driver repeats {failure.error.code} and does not recover" if due and found.repeated else ""
 
 
-NORMAL = "10 to 30 minutes are normal, up to 2 hours for a large instance"
+NORMAL = "This usually takes 10 to 30 minutes, and up to 2 hours for a large instance"
 """How long the creation of an instance takes."""
 
 _STEPS = ((7200, "2 hours"), (3600, "an hour"), (1800, "30 minutes"), (600, "10 minutes"))

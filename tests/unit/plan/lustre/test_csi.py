@@ -158,7 +158,7 @@ ANOTHER: dict[str, Any] = {"spec": {"storageClassName": "another-class"}}
             "18000Gi",
             claim(POOL, "Pending"),
             "False Provisioning",
-            "waits for its Lustre instance of 18000Gi. 10 to 30 minutes are normal",
+            "waits for its Lustre instance of 18000Gi. This usually takes 10 to 30 minutes",
             "Provisioning, None of 18000Gi",
         ),
         "a PVC without a phase waits too": (

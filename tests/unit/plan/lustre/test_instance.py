@@ -219,7 +219,7 @@ def test_a_usable_instance_has_no_problem(state: str) -> None:
         "being created": (
             "CREATING",
             ("False", "Provisioning", "Provisioning"),
-            "10 to 30 minutes are normal",
+            "This usually takes 10 to 30 minutes",
         ),
         "under maintenance": (
             "UPGRADING",

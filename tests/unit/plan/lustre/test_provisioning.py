@@ -61,7 +61,7 @@ def _derived(at: Context) -> Provisioning:
 )
 def test_progress_is_reported_after(events: list[Event]) -> None:
     condition = storage_ready(_derived(look(POOL, pending(), *events)))
-    normal = "10 to 30 minutes are normal, up to 2 hours for a large instance."
+    normal = "This usually takes 10 to 30 minutes, and up to 2 hours for a large instance."
     assert_verdict(condition, "StorageReady", "False", "Provisioning", normal)
 
 
@@ -102,8 +102,12 @@ def test_the_reason_and_message_of(events: list[Event], reason: str, words: str)
 @table(
     "minutes, reason, words",
     {
-        "not at first": (9, "Provisioning", "of 18000Gi. 10 to 30 minutes are normal"),
-        "then in steps": (10, "Provisioning", "of 18000Gi, for more than 10 minutes so far. 10 to 30"),
+        "not at first": (9, "Provisioning", "of 18000Gi. This usually takes 10 to 30 minutes"),
+        "then in steps": (
+            10,
+            "Provisioning",
+            "of 18000Gi, for more than 10 minutes so far. This usually takes 10 to 30",
+        ),
         "so that the message seldom changes": (29, "Provisioning", "for more than 10 minutes so far."),
         "half an hour": (30, "Provisioning", "for more than 30 minutes so far."),
         "an hour": (119, "Provisioning", "for more than an hour so far."),
@@ -373,7 +377,7 @@ def test_a_pvc_that_must_be_recreated_is_deleted_and_not_written_in_one_plan() -
     assert _verdict(part) == ("Replacing", 2)
     (replaced,) = part.events
     assert (replaced.type, replaced.reason) == ("Normal", "ClaimReplaced")
-    assert "repeats ResourceExhausted and does not recover. No data was stored." in replaced.message
+    assert "repeats ResourceExhausted and does not recover. The old PVC held no data." in replaced.message
 
 
 def test_a_deletion_that_is_not_visible_at_once_is_counted_once_and_has_one_event() -> None:
