@@ -96,7 +96,7 @@ def test_a_creation_that_does_not_recover_is_retried_with_another_pvc(
     lustre.fail("CreateInstance", "ResourceExhausted", STOCKOUT)
     pools.create("pool")
     told = pools.wait("pool", "StorageReady", "False", "Stockout")
-    assert "kvtier recreates the PVC when it is 10 minutes old." in told["message"]
+    assert "kvtier recreates the PVC when it is 10 minutes old, because" in told["message"]
     assert pools.get("pool")["status"]["tiers"][2]["phase"] == "Failed"
     failed = _uid(pools)
     eventually(lambda: len(_refusals(lustre)) >= 4, what="the driver repeats the error")
