@@ -76,14 +76,14 @@ def sentences() -> tuple[Sentence, ...]:
         Sentence(f"{path.relative_to(SOURCE)}:{line}", text, _pattern(text))
         for path in files
         if str(path.relative_to(SOURCE)) not in _ELSEWHERE
-        for line, text in texts(ast.parse(path.read_text()), _silent)
+        for line, text in _texts(ast.parse(path.read_text()))
         if (text[0].isupper() or text.startswith(("{}", "kvtier "))) and text not in _NO_MESSAGES
     )
 
 
-def texts(tree: ast.AST, skip: Callable[[ast.AST], bool]) -> Iterator[tuple[int, str]]:
+def _texts(tree: ast.AST) -> Iterator[tuple[int, str]]:
     """Line and text of every string of at least three words, with `{}` for each value in it."""
-    if skip(tree):
+    if _silent(tree):
         return
     if isinstance(tree, ast.JoinedStr | ast.Constant):
         text = _text(tree)
@@ -91,7 +91,7 @@ def texts(tree: ast.AST, skip: Callable[[ast.AST], bool]) -> Iterator[tuple[int,
             yield tree.lineno, text
         return
     for child in ast.iter_child_nodes(tree):
-        yield from texts(child, skip)
+        yield from _texts(child)
 
 
 def _text(node: ast.JoinedStr | ast.Constant) -> str:
