@@ -3,10 +3,11 @@
 from collections.abc import Iterable
 from typing import Annotated, Literal
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from kvtier.api.reasons import Reason
 from kvtier.api.rules import ApiModel
+from kvtier.api.sentences import printable
 
 READY = "Ready"
 GKE_VERSION_SUPPORTED = "GKEVersionSupported"
@@ -41,7 +42,9 @@ class Condition(ApiModel):
     type: Annotated[str, Field(description="Type of the condition, such as StorageReady.")]
     status: Annotated[Status, Field(description="True, False, or Unknown: kvtier could not read it.")]
     reason: Annotated[str, Field(description="Reason of the status, a CamelCase word for programs.")]
-    message: Annotated[str, Field(description="Text for people: what was seen, and what to do.")] = ""
+    message: Annotated[
+        str, AfterValidator(printable), Field(description="Text for people: what was seen, and what to do.")
+    ] = ""
     observed_generation: Annotated[
         int | None, Field(description="Generation of the spec that the condition describes.")
     ] = None

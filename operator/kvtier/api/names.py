@@ -34,7 +34,7 @@ class PoolKey(NamedTuple):
 def digest(*parts: str, length: int = 8) -> str:
     """Hex digest of some strings; different lists of strings give different digests."""
     joined = "".join(f"{len(part)}:{part}" for part in parts)
-    return hashlib.sha256(joined.encode()).hexdigest()[:length]
+    return hashlib.sha256(joined.encode(errors="surrogatepass")).hexdigest()[:length]
 
 
 def derive(*parts: str, limit: int = 52) -> str:

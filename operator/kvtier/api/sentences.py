@@ -1,6 +1,7 @@
-"""Joins sentences into a message for people: what was seen, then what to do."""
+"""Text of messages for people: what was seen, then what to do, in characters that can be stored and shown."""
 
 import re
+import unicodedata
 
 _ENDED = re.compile(r"[.!?:]$|: (gcloud|kubectl|kvtier (check|lustre|render)) .*$")
 
@@ -12,3 +13,24 @@ def sentences(*parts: str) -> str:
     part comes last.
     """
     return " ".join(part if _ENDED.search(part) else f"{part}." for part in parts if part)
+
+
+_LONGEST = 4096
+_HARMLESS = "\n\t"
+
+
+def printable(text: str) -> str:
+    """At most 4096 characters of `text`, with U+FFFD for each control character and lone surrogate.
+
+    Messages repeat what drivers, APIs and users wrote. UTF-8 has no lone surrogates, and a terminal obeys control
+    characters.
+    """
+    shown = text[:_LONGEST]
+    if shown.isprintable():
+        return shown
+    return "".join(_printable(one) for one in shown)
+
+
+def _printable(character: str) -> str:
+    unfit = unicodedata.category(character) in ("Cc", "Cs") and character not in _HARMLESS
+    return "\ufffd" if unfit else character

@@ -1,5 +1,6 @@
 """Common parts of the commands: options, pools from YAML files, and errors."""
 
+import json
 import sys
 from collections.abc import Iterator
 from typing import Any, NoReturn, TextIO
@@ -21,8 +22,15 @@ def load(text: str, namespace: str) -> list[KVCachePool]:
     """Every KVCachePool in a YAML stream. Other kinds are skipped. `namespace` is for pools without one."""
     try:
         documents = [document for document in yaml.safe_load_all(text) if document is not None]
-    except yaml.YAMLError as error:
+        # As the API server would read it: this finds halves of characters, and aliases to the node around them.
+        json.dumps(documents, ensure_ascii=False, skipkeys=True, default=str).encode()
+    except UnicodeEncodeError as error:
+        half = error.object[error.start]
+        raise LoadError(f"not valid YAML: {half!r} is half a character; write the whole one") from error
+    except (yaml.YAMLError, ValueError) as error:
         raise LoadError(f"not valid YAML: {error}") from error
+    except RecursionError as error:
+        raise LoadError("not valid YAML: nested too deeply") from error
     pools = [_pool(document, namespace) for document in documents if _is_pool(document)]
     if not pools:
         raise LoadError(f"contains no {KIND} of {GROUP}/{VERSION}")

@@ -7,7 +7,7 @@ from typing import Any
 
 from kvtier.api.kinds import EVENT, Key, Object, Resource
 from kvtier.api.names import ANNOTATION_APPLIED, ANNOTATION_POOL, FIELD_MANAGER, HANDOVER_MANAGER, derive
-from kvtier.api.sentences import sentences
+from kvtier.api.sentences import printable, sentences
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 from kvtier.control.store import Store
 from kvtier.facts.asking import PATIENCE_SECONDS
@@ -215,7 +215,8 @@ async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, 
 
     A failure is logged and not retried: an Event must never delay the pool.
     """
-    name = derive(pool.name, pool.uid, event.reason, event.message, now, limit=63)
+    message = printable(event.message)[:_MESSAGE_MAX]
+    name = derive(pool.name, pool.uid, event.reason, message, now, limit=63)
     manifest = {
         "apiVersion": "v1",
         "kind": "Event",
@@ -229,7 +230,7 @@ async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, 
         },
         "type": event.type,
         "reason": event.reason,
-        "message": event.message[:_MESSAGE_MAX],
+        "message": message,
         "source": {"component": "kvtier"},
         "firstTimestamp": now,
         "lastTimestamp": now,

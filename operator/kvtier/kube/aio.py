@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 from typing import Any
 from urllib.parse import urlencode
 from urllib.request import getproxies_environment
@@ -17,7 +18,8 @@ from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
 from kvtier.kube.client import ApiError
 
-_APPLY = {"Content-Type": "application/apply-patch+yaml"}
+# The parameter keeps the client from encoding the body once more.
+_APPLY = {"Content-Type": "application/apply-patch+yaml; charset=utf-8"}
 _METADATA = {"Accept": "application/json;as=PartialObjectMetadata;g=meta.k8s.io;v=v1"}
 _PAGE = 500
 _TIMEOUT_SECONDS = 30.0
@@ -115,7 +117,7 @@ class AioClient:
         metadata = manifest["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"]) + subresource
         query = urlencode({"fieldManager": manager, "force": "true"})
-        return await self._request("PATCH", f"{path}?{query}", dict(manifest), _APPLY)
+        return await self._request("PATCH", f"{path}?{query}", _as_yaml(manifest), _APPLY)
 
     async def _optional(
         self, method: str, path: str, headers: dict[str, str] | None = None
@@ -144,6 +146,23 @@ class AioClient:
         except (TimeoutError, aiohttp.ClientError, OSError) as error:
             raise ApiError(0, "Unreachable", f"the API server did not answer: {error!r}") from error
         return _decode(response.status, data, response.getheader("Retry-After"))
+
+
+_ESCAPED = re.compile("[\x7f-\uffff]")
+
+
+def _as_yaml(manifest: Object) -> bytes:
+    """The manifest in JSON that is YAML, too.
+
+    YAML has no surrogate pairs, so characters above U+FFFF are sent as they are. The others above ASCII are escaped:
+    YAML forbids some of them, and takes some for line breaks. A lone surrogate becomes U+FFFD.
+    """
+    return _ESCAPED.sub(_escape, json.dumps(manifest, ensure_ascii=False)).encode()
+
+
+def _escape(found: re.Match[str]) -> str:
+    code = ord(found[0])
+    return f"\\u{0xFFFD if 0xD800 <= code <= 0xDFFF else code:04x}"
 
 
 def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]:

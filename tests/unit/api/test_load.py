@@ -27,6 +27,22 @@ def test_the_status_in_a_file_is_ignored() -> None:
     "text, words",
     {
         "text that is not YAML is refused": ("{", "not valid YAML: "),
+        "half a character is refused": (
+            '{apiVersion: v1, kind: Secret, data: "\\ud83d"}',
+            r"not valid YAML: '\ud83d' is half a character; write the whole one",
+        ),
+        "an alias to the list around it is refused": (
+            "&a [*a]",
+            "not valid YAML: ",
+        ),
+        "a time that does not exist is refused": (
+            "at: 2026-13-13",
+            "not valid YAML: ",
+        ),
+        "deep nesting is refused": (
+            "[" * 2000,
+            "not valid YAML: nested too deeply",
+        ),
         "a file without a pool is refused": (
             "kind: Secret",
             "contains no KVCachePool of kvtier.dev/v1alpha1",

@@ -2,11 +2,14 @@
 
 from typing import Annotated
 
-from pydantic import Field
+from pydantic import AfterValidator, Field
 
 from kvtier.api.conditions import Condition
 from kvtier.api.fields import list_map
 from kvtier.api.rules import ApiModel
+from kvtier.api.sentences import printable
+
+_Message = Annotated[str, Field(max_length=1024), AfterValidator(printable)]
 
 
 class TierStatus(ApiModel):
@@ -94,7 +97,7 @@ class OperationStatus(ApiModel):
         Field(description="When it last made progress, or ended.", json_schema_extra={"format": "date-time"}),
     ] = None
     code: Annotated[str | None, Field(description="Error code, if the operation failed.")] = None
-    message: Annotated[str | None, Field(max_length=1024, description="Error message, if it failed.")] = None
+    message: Annotated[_Message | None, Field(description="Error message, if it failed.")] = None
     transfer: TransferStatus | None = None
 
 
