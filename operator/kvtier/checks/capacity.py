@@ -37,7 +37,7 @@ def _provisioned(lustre: LustreView) -> int | None:
     if lustre.instance and lustre.spec and lustre.spec.provisioner != "CSI":
         return lustre.instance.capacity
     recorded = lustre.status.capacity if lustre.status else None
-    return quantities.parse(recorded) if recorded else None
+    return quantities.read(recorded) or None
 
 
 def _where(lustre: LustreTier) -> str:

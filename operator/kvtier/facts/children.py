@@ -248,7 +248,7 @@ def _claim(obj: Object, common: dict[str, Any]) -> Claim:
 
 
 def _storage(resources: Mapping[str, Any] | None) -> int:
-    return quantities.parse((resources or {}).get("storage") or "0")
+    return quantities.read((resources or {}).get("storage"))
 
 
 _WRONG = {"Progressing": "False", "ReplicaFailure": "True"}

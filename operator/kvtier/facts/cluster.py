@@ -88,14 +88,6 @@ def node(obj: Object) -> Node:
         os_image=info.get("osImage", ""),
         architecture=info.get("architecture", ""),
         ready=any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
-        ephemeral_storage=_size(allocatable.get("ephemeral-storage", "0")),
-        memory=_size(allocatable.get("memory", "0")),
+        ephemeral_storage=quantities.read(allocatable.get("ephemeral-storage")),
+        memory=quantities.read(allocatable.get("memory")),
     )
-
-
-def _size(quantity: str) -> int:
-    """Bytes; 0 for a quantity in a form that kubelets do not use."""
-    try:
-        return quantities.parse(quantity)
-    except ValueError:
-        return 0

@@ -95,7 +95,7 @@ def any_volume(obj: Object) -> Volume:
         address=attributes.get("ip", ""),
         storage_class=spec.get("storageClassName", ""),
         phase=status.get("phase", "Pending"),
-        capacity=quantities.parse(spec.get("capacity", {}).get("storage", "0")),
+        capacity=quantities.read((spec.get("capacity") or {}).get("storage")),
         reclaim=spec.get("persistentVolumeReclaimPolicy", ""),
         claim=named if all(named) else None,
         claim_uid=reserved.get("uid", ""),

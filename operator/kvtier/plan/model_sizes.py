@@ -90,5 +90,5 @@ def _largest(geometries: Sequence[Geometry | None]) -> Geometry | None:
 def _counted(tier: TierStatus, geometry: Geometry) -> TierStatus:
     if tier.name not in _HOLD_BLOCKS or tier.capacity is None:
         return tier
-    tokens = geometry.tier_tokens(quantities.parse(tier.capacity))
+    tokens = geometry.tier_tokens(quantities.read(tier.capacity))
     return tier.model_copy(update={"tokens": tokens})

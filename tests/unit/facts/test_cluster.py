@@ -47,7 +47,9 @@ def test_a_node_without_status_is_not_ready() -> None:
         "in bytes": ("5642136341201", 5_642_136_341_201),
         "with a unit": ("1915814236Ki", 1_961_793_777_664),
         "missing": (None, 0),
-        "in a form that kubelets do not use": ("5.6e12", 0),
+        "with an exponent": ("5.6e12", 5_600_000_000_000),
+        "in thousandths": ("5642136341201500m", 5_642_136_341_202),
+        "not a quantity": ("much", 0),
     },
 )
 def test_the_allocatable_size_of_a_node(quantity: str | None, size: int) -> None:

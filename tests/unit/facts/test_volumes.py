@@ -30,6 +30,19 @@ def test_persistent_volumes_of_other_drivers_are_ignored() -> None:
 
 
 @table(
+    "capacity, size",
+    {
+        "with an exponent": ({"storage": "10e12"}, 10**13),
+        "with a fraction": ({"storage": "1.5Ti"}, 3 << 39),
+        "of something else": ({"storage": None, "files": "1"}, 0),
+        "missing": (None, 0),
+    },
+)
+def test_the_capacity_of_a_persistent_volume(capacity: Any, size: int) -> None:
+    assert _volume(spec={"capacity": capacity}).capacity == size
+
+
+@table(
     "handle, name",
     {
         "of the driver": ("p/z/i", "projects/p/locations/z/instances/i"),

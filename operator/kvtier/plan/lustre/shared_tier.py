@@ -110,5 +110,5 @@ def _with_throughput(tier: TierStatus, level: int | str | None, last: TierStatus
     if tier.capacity is None:
         return tier
     before = last.throughput if last and last.capacity == tier.capacity else None
-    now = rate(throughput(level, quantities.parse(tier.capacity))) if level is not None else before
+    now = rate(throughput(level, quantities.read(tier.capacity))) if level is not None else before
     return tier.model_copy(update={"throughput": now})
