@@ -57,6 +57,7 @@ class Reason(StrEnum):
     # Ready and Deleting
     WITHOUT_SHARED_TIER = "WithoutSharedTier"
     INVALID_SPEC = "InvalidSpec"
+    INTERNAL_ERROR = "InternalError"
     DELETING = "Deleting"
     TEARDOWN_STARTED = "TeardownStarted"
 

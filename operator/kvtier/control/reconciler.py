@@ -8,27 +8,29 @@ from typing import Any
 from pydantic import ValidationError
 
 from kvtier.api import times
-from kvtier.api.conditions import READY, false, stamp
+from kvtier.api.conditions import Condition
 from kvtier.api.kinds import POOL, Object
 from kvtier.api.names import FINALIZER, PoolKey
-from kvtier.api.reasons import Reason
-from kvtier.api.sentences import sentences
-from kvtier.api.v1alpha1 import KVCachePool, PoolSpec, PoolStatus
+from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
+from kvtier.control import stored
 from kvtier.control.applier import Applier, LustreCaller, record_event
 from kvtier.control.store import Store
 from kvtier.facts.collector import Collector
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import Observed
-from kvtier.kube.client import KubeClient
+from kvtier.kube.client import ApiError, KubeClient
 from kvtier.pace import DEFAULT, Pace
 from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
 from kvtier.plan.pruning import orphans
 from kvtier.plan.status import with_failures
+from kvtier.plan.teardown import PATIENCE, gave_up_unplanned
 
 logger = logging.getLogger(__name__)
+
+_PATIENCE = PATIENCE.total_seconds()
 
 
 class Reconciler:
@@ -48,20 +50,35 @@ class Reconciler:
         self._applier = Applier(client, store)
         self._caller = LustreCaller(lustre)
         self._pace = pace
+        self._stopped: dict[PoolKey, str] = {}
+        """Since when nothing could be planned for a pool. The status has it too, if it could be written."""
         self.clock: Callable[[], str] = utc_now
 
     async def reconcile(self, key: PoolKey) -> float | None:
-        """Reconcile once. Return the seconds until the next time, None to wait for an event. ApiError: retry."""
+        """Reconcile once. Return the seconds until the next time, None to wait for an event.
+
+        ApiError: retry. Any other error is reported in the status, and raised.
+        """
         raw = self._store.pool(key)
         if raw is None:
+            self._stopped.pop(key, None)
             await self._sweep(key)
             return None
         try:
-            pool = KVCachePool.model_validate(raw)
+            return await self._reconcile_any(key, raw)
+        except ApiError:
+            raise
+        except Exception as error:
+            await self._report_error(key, raw, error)
+            raise
+
+    async def _reconcile_any(self, key: PoolKey, raw: Object) -> float | None:
+        try:
+            pool = stored.read(raw)
         except ValidationError as error:
             if "deletionTimestamp" in raw["metadata"]:
-                return await self._reconcile(_leaving(raw), raw)
-            await self._report_invalid(raw, error)
+                return await self._reconcile(stored.leaving(raw), raw)
+            await self._stop(key, raw, stored.invalid(error))
             return None
         return await self._reconcile(pool, raw)
 
@@ -70,6 +87,7 @@ class Reconciler:
         key = PoolKey(pool.namespace, pool.name)
         observed = await self._collector.collect(pool, now)
         wanted = plan(pool, observed, now, self._pace)
+        self._stopped.pop(key, None)
         if wanted.finalizer:
             await self._hold(pool, raw)
         refused = await self._applier.carry_out(wanted, pool.namespace, self._store.objects(key))
@@ -83,7 +101,7 @@ class Reconciler:
         if refused:
             raise max((error for _, error in refused), key=lambda error: error.retry_after or 0.0)
         if not wanted.finalizer:
-            await self._release(pool, raw, wanted, now)
+            await self._release(pool, raw, wanted.events, now)
         more = any(one not in wanted.applies for one in after.applies)
         return 0.0 if more else after.requeue_after
 
@@ -97,16 +115,16 @@ class Reconciler:
         return plan(pool, await self._collector.again(pool, observed), now, self._pace)
 
     async def _hold(self, pool: KVCachePool, raw: Object) -> None:
-        if not _held(raw) and not pool.deleting:
+        if not stored.held(raw) and not pool.deleting:
             self._store.put(
                 POOL.kind, await self._client.apply(POOL, _identity(pool, finalizers=[FINALIZER]))
             )
 
-    async def _release(self, pool: KVCachePool, raw: Object, wanted: Plan, now: str) -> None:
+    async def _release(self, pool: KVCachePool, raw: Object, events: Sequence[PoolEvent], now: str) -> None:
         """Remove the finalizer of kvtier, once: finalizers of others may keep the pool longer."""
-        if not _held(raw):
+        if not stored.held(raw):
             return
-        for event in wanted.events:
+        for event in events:
             await record_event(self._client, pool, event, now)
         await self._client.apply(POOL, _identity(pool, finalizers=[]))
 
@@ -126,27 +144,22 @@ class Reconciler:
         for event in events:
             await record_event(self._client, pool, event, now)
 
-    async def _report_invalid(self, raw: Object, error: ValidationError) -> None:
-        """Report what is wrong with a spec that an older CRD accepted. Children stay as they are."""
-        known: dict[str, Any] = {"metadata": dict(raw["metadata"]), "status": _old_status(raw)}
-        pool = KVCachePool.model_construct(_fields_set=None, **known)
-        problem = error.errors()[0]
-        where = ".".join(str(part) for part in problem["loc"])
-        found = problem["msg"].removeprefix("Value error, ")
-        message = sentences(
-            f"The field {where} is invalid: {found}", "Until you correct it, kvtier changes nothing"
-        )
-        condition = false(READY, Reason.INVALID_SPEC, message)
-        now = self.clock()
-        status = PoolStatus(
-            observed_generation=pool.generation,
-            phase="Blocked",
-            conditions=stamp([condition], pool.status.conditions, pool.generation, now),
-            tiers=pool.status.tiers,
-            models=pool.status.models,
-            models_ready=pool.status.models_ready,
-        )
-        await self._report(pool, status, now)
+    async def _stop(self, key: PoolKey, raw: Object, ready: Condition) -> None:
+        """Report why nothing is planned. Children stay as they are. A deletion ends after a while nevertheless."""
+        pool, now = stored.unread(raw), self.clock()
+        since = min(self._stopped.setdefault(key, now), stored.stopped_since(pool) or now)
+        if pool.deleting and times.elapsed(max(since, pool.metadata["deletionTimestamp"]), now) > _PATIENCE:
+            left = [" ".join(child) for child in self._store.objects(key)]
+            await self._release(pool, raw, [gave_up_unplanned(ready, left)], now)
+        else:
+            await self._report(pool, stored.stopped(pool, ready, now), now)
+
+    async def _report_error(self, key: PoolKey, raw: Object, error: Exception) -> None:
+        """Report an unexpected error. The error itself is raised, even if this cannot be written."""
+        try:
+            await self._stop(key, raw, stored.failed(error))
+        except ApiError as refusal:
+            logger.warning("Pool %s/%s: could not report an error: %s", *key, refusal)
 
     async def _sweep(self, key: PoolKey) -> None:
         """Delete the cluster-scoped objects of a pool that no longer exists. Kubernetes deletes those with an owner."""
@@ -167,23 +180,3 @@ def _identity(pool: KVCachePool, **metadata: Any) -> dict[str, Any]:
     """The base of a write to the pool itself. With the uid, the write cannot create or change another pool."""
     names = {"name": pool.name, "namespace": pool.namespace, "uid": pool.uid}
     return {"apiVersion": POOL.api_version, "kind": POOL.kind, "metadata": names | metadata}
-
-
-def _held(raw: Object) -> bool:
-    return FINALIZER in raw["metadata"].get("finalizers", [])
-
-
-def _leaving(raw: Object) -> KVCachePool:
-    """A deleted pool whose spec cannot be parsed. Only its deletionPolicy still matters."""
-    policy = "Delete" if raw.get("spec", {}).get("deletionPolicy") == "Delete" else "Retain"
-    read: dict[str, Any] = {"deletion_policy": policy, "models": []}
-    spec = PoolSpec.model_construct(_fields_set=None, **read)
-    known: dict[str, Any] = {"metadata": dict(raw["metadata"]), "spec": spec, "status": _old_status(raw)}
-    return KVCachePool.model_construct(_fields_set=None, **known)
-
-
-def _old_status(raw: Object) -> PoolStatus:
-    try:
-        return PoolStatus.model_validate(raw.get("status") or {})
-    except ValidationError:
-        return PoolStatus()

@@ -37,6 +37,8 @@ class Resync:
                 await self.once()
             except ApiError as error:
                 logger.warning("Resync failed, retrying in %.0f s: %s", seconds, error)
+            except Exception:
+                logger.exception("Resync failed unexpectedly, retrying in %.0f s", seconds)
 
     async def until_done(self, retry_seconds: float = 2.0) -> None:
         """Resync for the first time. It must succeed before anything is reconciled."""

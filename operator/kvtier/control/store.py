@@ -1,7 +1,8 @@
 """The cache of the cluster: pools, their children, PersistentVolumes and facts, from watches and LISTs."""
 
+import logging
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from kvtier.api import kinds
@@ -18,6 +19,8 @@ from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.model import Cluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
 from kvtier.facts.volumes import Volume, Volumes, volume
+
+logger = logging.getLogger(__name__)
 
 _KEPT_KINDS = {POOL.kind, *(child.kind for child in CHILD_KINDS)}
 
@@ -84,7 +87,25 @@ class Store:
         return self._all_pools_if(self._cluster.set_version(version))
 
     def put(self, kind: str, obj: Object) -> set[PoolKey]:
-        """Store an object as it is now."""
+        """Store an object as it is now. One that cannot be stored is logged, and counts as unchanged."""
+        return self._safely(self._put, kind, obj)
+
+    def remove(self, kind: str, obj: Object) -> set[PoolKey]:
+        """Remove a deleted object. A newer object with the same name stays."""
+        return self._safely(self._remove, kind, obj)
+
+    def _safely(self, change: Callable[[str, Object], set[PoolKey]], kind: str, obj: Object) -> set[PoolKey]:
+        """Make a change. An unexpected error concerns this object alone: it must not end a watch or a LIST."""
+        try:
+            return change(kind, obj)
+        except Exception:
+            metadata = obj["metadata"]
+            logger.exception(
+                "Could not store %s %s/%s", kind, metadata.get("namespace", ""), metadata["name"]
+            )
+            return set()
+
+    def _put(self, kind: str, obj: Object) -> set[PoolKey]:
         if kind not in _KEPT_KINDS:
             return self._all_pools_if(self._cluster.put(kind, obj))
         self._lists[kind].added(obj)
@@ -93,8 +114,7 @@ class Store:
         owners = self._volumes.put(obj) if kind == VOLUME.kind else set()
         return self._put_child(kind, obj) | owners
 
-    def remove(self, kind: str, obj: Object) -> set[PoolKey]:
-        """Remove a deleted object. A newer object with the same name stays."""
+    def _remove(self, kind: str, obj: Object) -> set[PoolKey]:
         if kind not in _KEPT_KINDS:
             return self._all_pools_if(self._cluster.remove(kind, obj))
         self._lists[kind].deleted(obj)
@@ -110,7 +130,7 @@ class Store:
     def replace(self, kind: str, objects: Iterable[Object] | None) -> set[PoolKey]:
         """Store all objects of a kind from a LIST (None: the kind is not served). Finds deletions missed by watches."""
         if kind not in _KEPT_KINDS:
-            return self._all_pools_if(self._cluster.replace(kind, objects or ()))
+            return self._replace_facts(kind, list(objects or ()))
         if kind == COMPUTE_CLASS.kind:
             self._cluster.compute_class_served = objects is not None
         answer = self._lists.pop(kind, _List())
@@ -119,6 +139,11 @@ class Store:
         gone = [obj for obj in self._all(kind) if _uid(obj) not in listed and answer.covers(obj)]
         changes = [self.remove(kind, obj) for obj in gone] + [self.put(kind, obj) for obj in current]
         return set().union(*changes)
+
+    def _replace_facts(self, kind: str, objects: Sequence[Object]) -> set[PoolKey]:
+        gone = self._cluster.names(kind) - {obj["metadata"]["name"] for obj in objects}
+        changes = [self.remove(kind, {"metadata": {"name": name}}) for name in gone]
+        return set().union(*changes, *(self.put(kind, obj) for obj in objects))
 
     def _put_pool(self, obj: Object) -> set[PoolKey]:
         key = PoolKey(obj["metadata"]["namespace"], obj["metadata"]["name"])

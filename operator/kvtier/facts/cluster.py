@@ -1,7 +1,5 @@
 """The facts that checks use from Nodes, CSINodes and CSIDrivers."""
 
-from collections.abc import Iterable
-
 from kvtier.api import quantities
 from kvtier.api.kinds import CSI_DRIVER, CSI_NODE, NODE, Object
 from kvtier.api.names import LUSTRE_DRIVER
@@ -49,12 +47,9 @@ class ClusterParts:
             return self._set_driver(kind, name, False)
         return self._changed(self._nodes.pop(name, None) is not None)
 
-    def replace(self, kind: str, objects: Iterable[Object]) -> bool:
-        """Replace all objects of a kind. Objects that are not listed were deleted."""
-        listed = {obj["metadata"]["name"]: obj for obj in objects}
-        known = set(self._nodes if kind == NODE.kind else self._with_driver[kind])
-        gone = [self.remove(kind, {"metadata": {"name": name}}) for name in known - set(listed)]
-        return any([*gone, *[self.put(kind, obj) for obj in listed.values()]])
+    def names(self, kind: str) -> set[str]:
+        """The names of all known objects of a kind."""
+        return set(self._nodes if kind == NODE.kind else self._with_driver[kind])
 
     def _set_driver(self, kind: str, name: str, present: bool) -> bool:
         names = self._with_driver[kind]

@@ -117,7 +117,8 @@ async def list_all(client: KubeClient, pools: Sequence[KVCachePool]) -> Snapshot
     parts = ClusterParts()
     parts.set_version(await client.server_version())
     for resource in CLUSTER_FACTS:
-        parts.replace(resource.kind, await client.list(resource) or [])
+        for obj in await client.list(resource) or []:
+            parts.put(resource.kind, obj)
     found = [volume(obj) for obj in await client.list(VOLUME) or []]
     volumes = Volumes({one.name: one for one in found if one})
     stored = {_key(obj): obj for obj in await client.list(POOL) or []}

@@ -4,8 +4,6 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from pydantic import ValidationError
-
 from kvtier.api import identity, placement
 from kvtier.api.kinds import Object
 from kvtier.api.names import PoolKey
@@ -49,10 +47,10 @@ def neighbour(pool: KVCachePool) -> Neighbour | None:
 
 
 def parsed(obj: Object) -> Neighbour | None:
-    """The same for a live object; None also for an invalid spec."""
+    """The same for a live object; None also for a spec that cannot be read. Its own reconciliation reports why."""
     try:
         return neighbour(KVCachePool.model_validate({"metadata": obj["metadata"], "spec": obj.get("spec")}))
-    except ValidationError:
+    except Exception:
         return None
 
 

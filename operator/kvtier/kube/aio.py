@@ -77,10 +77,10 @@ class AioClient:
             page = await self._optional("GET", f"{resource.path(namespace)}?{urlencode(query)}")
             if page is None:
                 return None
-            objects += ({**names, **item} for item in page["items"])
-            if not page["metadata"].get("continue"):
+            objects += ({**names, **item} for item in page.get("items") or ())
+            query["continue"] = page.get("metadata", {}).get("continue")
+            if not query["continue"]:
                 return objects
-            query["continue"] = page["metadata"]["continue"]
 
     async def apply(self, resource: Resource, manifest: Object, manager: str = FIELD_MANAGER) -> Object:
         return await self._apply(resource, manifest, "", manager)

@@ -4,7 +4,7 @@ from collections.abc import Iterable
 from dataclasses import replace
 from datetime import timedelta
 
-from kvtier.api.conditions import DELETING, READY, false, find, stamp, true
+from kvtier.api.conditions import DELETING, READY, Condition, false, find, stamp, true
 from kvtier.api.kinds import CHILD_KINDS, Stage
 from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
@@ -27,7 +27,8 @@ from kvtier.plan.lustre.final_export import plan_final_export
 from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Part, Plan, references
 
-_PATIENCE = timedelta(minutes=30)
+PATIENCE = timedelta(minutes=30)
+"""How long a deletion may make no progress."""
 _CREATION = timedelta(hours=2)
 """Longest time to create an instance (the timeout of the Terraform provider)."""
 
@@ -125,7 +126,7 @@ def _is_stuck(context: Context) -> bool:
     if lustre.instance and lustre.instance.state == "CREATING":
         created.append(context.now)
     progress = [*map(parse, ended), *(min(parse(time), began + _CREATION) for time in created)]
-    return parse(context.now) - max([began, *progress]) > _PATIENCE
+    return parse(context.now) - max([began, *progress]) > PATIENCE
 
 
 def _gave_up(context: Context) -> PoolEvent:
@@ -136,6 +137,17 @@ def _gave_up(context: Context) -> PoolEvent:
     failures = [failure_text(one) for one in driver_volumes(context.lustre)] if "data" in stages else []
     removed = "Finalizer removed after 30 minutes without progress"
     message = sentences(removed, *failures, f"Delete {left} manually")
+    return PoolEvent("Warning", "TeardownGaveUp", message)
+
+
+def gave_up_unplanned(ready: Condition, left: Iterable[str]) -> PoolEvent:
+    """The Event about a deletion that could not be planned. `left`: kinds and names of the known children."""
+    message = sentences(
+        "Finalizer removed after 30 minutes in which kvtier could not plan the deletion",
+        f"These objects may be left: {', '.join(left) or 'none is known'}",
+        "Check whether the pool had a Lustre instance, and delete what you do not need manually",
+        ready.message,
+    )
     return PoolEvent("Warning", "TeardownGaveUp", message)
 
 

@@ -7,11 +7,15 @@ import pytest
 
 from kvtier.api.kinds import CHILD_KINDS, POOL
 from kvtier.api.names import FINALIZER, LUSTRE_DRIVER, PoolKey
+from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.store import Store
+from kvtier.control.stored import read
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.kube.client import ApiError
+from kvtier.plan.model import Plan
+from kvtier.plan.plan import plan
 from kvtier.sizing.models import config_of
 from unit.builders import NOW, claim, document, joined, live, manifest, merged, model, pool
 from unit.memory import MemoryClient
@@ -54,6 +58,9 @@ class Cluster:
     def refuse(self, **errors: ApiError) -> None:
         """Answer writes of these kinds with these errors."""
         self.client.refuse = lambda request: errors.get(request[1]) if request[0] != "get" else None
+
+    def clock(self, now: str) -> None:
+        self._reconciler.clock = lambda: now
 
     def pool(self) -> Any:
         return self.client.find("KVCachePool")
@@ -198,6 +205,97 @@ async def test_a_deleted_pool_is_torn_down_step_by_step() -> None:
         await cluster.reconcile()
         assert cluster.new_writes() == writes
     assert cluster.pool() is None
+
+
+class BrokenError(Exception):
+    """An error that nobody expects."""
+
+
+@pytest.fixture
+def broken(monkeypatch: pytest.MonkeyPatch) -> list[Exception]:
+    """The planner raises the first of these errors, as long as there is one."""
+    errors: list[Exception] = [BrokenError("<Plan object at 0x7f00> of\n1e13")]
+
+    def raising(*args: Any) -> Plan:
+        if errors:
+            raise errors[0]
+        return plan(*args)
+
+    monkeypatch.setattr("kvtier.control.reconciler.plan", raising)
+    return errors
+
+
+async def test_an_unexpected_error_is_reported_once_and_ends_with_its_cause(broken: list[Exception]) -> None:
+    before = {"type": "StorageReady", "status": "True", "reason": "Bound", "lastTransitionTime": NOW}
+    ready = {"type": "Ready", "status": "True", "reason": "AllReady", "lastTransitionTime": NOW}
+    cluster = Cluster(stored(status={"phase": "Ready", "conditions": [ready, before]}))
+    for _ in range(2):
+        with pytest.raises(BrokenError):
+            await cluster.reconcile()
+    assert cluster.new_writes() == [("status", "KVCachePool"), ("apply", "Event")]
+    first, second = cluster.status()["conditions"]
+    assert (first["type"], first["status"], first["reason"]) == ("Ready", "Unknown", "InternalError")
+    assert first["observedGeneration"] == 3
+    assert "an error in kvtier: BrokenError: of 1e13. Engines keep running" in first["message"]
+    assert second == {**before, "message": ""}
+    assert cluster.status()["phase"] == "Degraded"
+    broken.clear()
+    await cluster.settle()
+    assert cluster.status()["conditions"][0]["status"] == "False"
+
+
+async def test_a_status_that_is_refused_does_not_hide_the_error(broken: list[Exception]) -> None:
+    cluster = Cluster(stored())
+    cluster.refuse(KVCachePool=ApiError(413, "TooLarge", "too large"))
+    with pytest.raises(BrokenError):
+        await cluster.reconcile()
+
+
+@pytest.mark.parametrize(
+    ("failed_since", "asked"),
+    [("2026-11-29T09:00:00Z", "2026-11-29T11:29:59Z"), ("2026-11-29T11:29:59Z", "2026-11-29T09:00:00Z")],
+    ids=["counted from the deletion", "counted from the first error"],
+)
+async def test_a_deletion_that_cannot_be_planned_ends_after_half_an_hour(
+    broken: list[Exception], failed_since: str, asked: str
+) -> None:
+    failing = {
+        "type": "Ready",
+        "status": "Unknown",
+        "reason": "InternalError",
+        "lastTransitionTime": failed_since,
+    }
+    cluster = Cluster(
+        going(FINALIZER, asked=asked, status={"conditions": [failing]}),
+        live(manifest(pool(), "StorageClass")),
+    )
+    with pytest.raises(BrokenError):
+        await cluster.reconcile()
+    assert cluster.new_writes() == [("apply", "Event"), ("apply", "KVCachePool")]
+    event = cluster.client.find("Event")
+    assert event["reason"] == "TeardownGaveUp"
+    assert "These objects may be left: StorageClass " in event["message"]
+
+
+async def test_a_deletion_ends_even_if_its_status_cannot_be_written(broken: list[Exception]) -> None:
+    cluster = Cluster(going(FINALIZER, asked="2026-11-29T09:00:00Z"))
+    cluster.client.refuse = lambda write: ApiError(413, "TooLarge", "no") if write[0] == "status" else None
+    for now in (NOW, "2026-11-29T12:30:00Z", "2026-11-29T12:30:01Z"):
+        assert cluster.new_writes() == []
+        cluster.clock(now)
+        with pytest.raises(BrokenError):
+            await cluster.reconcile()
+    assert cluster.new_writes() == [("apply", "Event"), ("apply", "KVCachePool")]
+
+
+def test_the_readable_parts_of_a_status_survive() -> None:
+    running = {"kind": "Create", "subject": "18000Gi", "state": "Running", "requestID": "r", "startTime": NOW}
+    newer = {**running, "kind": "AKindOfANewerVersion"}
+    written = {"phase": 7, "modelsReady": "1/1", "operations": [running, newer], "tiers": "none"}
+    status = read(stored(status=written)).status
+    assert [one.kind for one in status.operations] == ["Create"]
+    assert (status.phase, status.models_ready, status.tiers) == (None, "1/1", [])
+    assert read(stored(status="none")).status == PoolStatus()
 
 
 def going(*finalizers: str, asked: str = NOW, **changes: Any) -> Any:

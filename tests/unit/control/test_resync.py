@@ -99,3 +99,19 @@ async def test_the_second_resync_comes_soon_and_later_ones_regularly_even_after_
     assert first <= 60
     assert second - first == third - second == 300
     assert store.pool(KEY) is not None
+
+
+@in_virtual_time
+async def test_an_unexpected_error_does_not_end_the_resyncs() -> None:
+    client, store, _, resync = _parts(POOL)
+
+    def refuse(request: Request) -> ApiError | None:
+        if virtual_time.now() < 100:
+            raise KeyError("items")
+        return None
+
+    client.refuse = refuse
+    again = asyncio.create_task(resync.forever(300))
+    await asyncio.sleep(400)
+    again.cancel()
+    assert store.pool(KEY) is not None

@@ -328,3 +328,19 @@ def test_the_file_system_name_in_the_persistent_volume_of_a_pool_counts(neighbou
     assert _neighbours(neighbours, TWO) == [ONE]
     assert neighbours.remove("PersistentVolume", mounted) == {ONE, TWO}
     assert _neighbours(neighbours, TWO) == []
+
+
+class Odd(dict[str, Any]):
+    """An object that cannot be read any further than its metadata."""
+
+    def get(self, *_: Any) -> Any:
+        raise TypeError("odd")
+
+
+def test_an_object_that_cannot_be_stored_does_not_end_a_list() -> None:
+    store = Store()
+    odd = Odd(metadata={"name": "odd", "uid": "1", "resourceVersion": "1"})
+    store.put("KVCachePool", POOL)
+    assert store.replace("Node", [odd, NODE]) == {KEY}
+    assert store.put("PersistentVolume", odd) == set()
+    assert store.remove("KVCachePool", {"metadata": {"name": "odd"}}) == set()

@@ -122,14 +122,15 @@ def test_a_list_of_node_names_is_short(count: int, text: str) -> None:
     assert node_names([replace(node(NODE), name=f"n{i}") for i in range(count)]) == text
 
 
-def test_a_list_removes_objects_that_are_not_in_it() -> None:
+def test_nodes_are_ordered_by_name_and_can_be_removed() -> None:
     parts = ClusterParts()
     parts.put("Node", NODE)
     parts.put("Node", merged(NODE, {"metadata": {"name": "gpu-0"}}))
     assert [one.name for one in parts.cluster().nodes] == ["gpu-0", "gpu-1"]
-    assert parts.replace("Node", [NODE])
+    assert parts.names("Node") == {"gpu-0", "gpu-1"}
+    assert parts.remove("Node", {"metadata": {"name": "gpu-0"}})
     assert [one.name for one in parts.cluster().nodes] == ["gpu-1"]
-    assert not parts.replace("Node", [NODE])
+    assert not parts.remove("Node", {"metadata": {"name": "gpu-0"}})
 
 
 def test_the_facts_are_the_same_value_until_a_change() -> None:
