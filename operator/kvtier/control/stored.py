@@ -41,7 +41,11 @@ def invalid(error: ValidationError) -> Condition:
     """Ready, for a spec that an older CRD accepted."""
     problem = error.errors()[0]
     where = ".".join(str(part) for part in problem["loc"])
-    found = problem["msg"].removeprefix("Value error, ")
+    # The API server stores no pool without a spec. `kube.documents` left it out.
+    unread = where == "spec" and problem["type"] == "missing"
+    found = (
+        "it is nested more than 200 levels deep" if unread else problem["msg"].removeprefix("Value error, ")
+    )
     message = sentences(
         f"The field {where} is invalid: {found}", "Until you correct it, kvtier changes nothing"
     )

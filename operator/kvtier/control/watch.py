@@ -1,23 +1,28 @@
 """Watches with kopf: every change goes into the store, and the affected pools go into the queue."""
 
-from collections.abc import Awaitable, Callable
+from collections.abc import Awaitable, Callable, Iterator
+from itertools import chain, repeat
 from typing import Any
 
+import aiohttp
 import kopf
 from kubernetes.aio.client.api_client import ApiClient
 
+from kvtier import __version__
 from kvtier.api.kinds import POOL, VOLUME, Resource
 from kvtier.api.names import PoolKey
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import SELECTOR
 from kvtier.control.store import Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS
+from kvtier.kube.watching import Response
 
 _WATCHED = (POOL, VOLUME, *CHILDREN, *CLUSTER_FACTS)
 # kopf keeps a task and the object in memory until the object has had no event for this long. With small pages, the
 # tasks of one page end before the next page arrives. Both limit the memory of a start with many pools.
 _IDLE_SECONDS = 0.5
 _PAGE = 100
+_RECONNECT_SECONDS = 2.0
 
 
 def registry(
@@ -30,9 +35,9 @@ def registry(
     handlers = kopf.OperatorRegistry()
 
     @kopf.on.login(registry=handlers)
-    async def login(**_: Any) -> kopf.ConnectionInfo:
+    async def login(**_: Any) -> kopf.AiohttpSession:
         await head_start()
-        return await _credentials(api)
+        return _session(await _credentials(api))
 
     for resource in _WATCHED:
         _register(handlers, resource, store, queue)
@@ -67,6 +72,24 @@ async def _credentials(api: ApiClient) -> kopf.ConnectionInfo:
     )
 
 
+def _session(info: kopf.ConnectionInfo) -> kopf.AiohttpSession:
+    """The session that kopf would make, with responses that no object can break. kopf closes it."""
+    session = aiohttp.ClientSession(
+        connector=aiohttp.TCPConnector(limit=0, ssl=info.as_ssl_context()),
+        headers={**info.as_http_headers(), "User-Agent": f"kvtier/{__version__}"},
+        proxy=info.proxy_url,
+        response_class=Response,
+    )
+    return kopf.AiohttpSession(server=info.server, aiohttp_session=session)
+
+
+class _ForEver:
+    """Seconds between the attempts at a request. kopf ends the process after the last attempt, so there is none."""
+
+    def __iter__(self) -> Iterator[float]:
+        return chain((1.0, 2.0, 5.0, 10.0), repeat(20.0))
+
+
 def settings() -> kopf.OperatorSettings:
     """Settings of kopf that turn off all writes: no Events, no peering, no scanning of CRDs and namespaces."""
     chosen = kopf.OperatorSettings()
@@ -77,6 +100,8 @@ def settings() -> kopf.OperatorSettings:
     chosen.persistence.progress_storage = _NoProgress()
     chosen.queueing.idle_timeout = _IDLE_SECONDS
     chosen.watching.chunk_size = _PAGE
+    chosen.watching.reconnect_backoff = _RECONNECT_SECONDS
+    chosen.networking.error_backoffs = _ForEver()
     for resource in CHILDREN:
         chosen.watching.label_selectors[resource.group or "", resource.version, resource.plural] = SELECTOR
     return chosen

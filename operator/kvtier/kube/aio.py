@@ -17,6 +17,7 @@ from kvtier import __version__
 from kvtier.api.kinds import Object, Resource
 from kvtier.api.names import FIELD_MANAGER
 from kvtier.kube.client import ApiError
+from kvtier.kube.documents import decode
 
 # The parameter keeps the client from encoding the body once more.
 _APPLY = {"Content-Type": "application/apply-patch+yaml; charset=utf-8"}
@@ -168,7 +169,7 @@ def _escape(found: re.Match[str]) -> str:
 def _decode(status: int, data: bytes, retry_after: str | None) -> dict[str, Any]:
     """The document in an answer. ApiError for a refusal, and for an answer that is not from the API server."""
     try:
-        document = json.loads(data)
+        document = decode(data)
     except ValueError:
         document = None
     if status >= 400:

@@ -288,6 +288,13 @@ async def test_a_deletion_ends_even_if_its_status_cannot_be_written(broken: list
     assert cluster.new_writes() == [("apply", "Event"), ("apply", "KVCachePool")]
 
 
+async def test_a_spec_that_was_nested_too_deeply_is_reported() -> None:
+    cluster = Cluster({key: value for key, value in stored().items() if key != "spec"})
+    await cluster.reconcile()
+    message = cluster.status()["conditions"][0]["message"]
+    assert message.startswith("The field spec is invalid: it is nested more than 200 levels deep. ")
+
+
 def test_the_readable_parts_of_a_status_survive() -> None:
     running = {"kind": "Create", "subject": "18000Gi", "state": "Running", "requestID": "r", "startTime": NOW}
     newer = {**running, "kind": "AKindOfANewerVersion"}
