@@ -1,7 +1,7 @@
 # syntax=docker/dockerfile:1
 # Pin the base by digest for a reproducible image:
-#   docker build --build-arg BASE=python:3.12-slim@sha256:... --tag kvtier:0.1.0 .
-ARG BASE=python:3.12-slim
+#   docker build --build-arg BASE=python:3.11-slim@sha256:... --tag kvtier:0.1.0 .
+ARG BASE=python:3.11-slim
 
 FROM ${BASE} AS build
 WORKDIR /src
