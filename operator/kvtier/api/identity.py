@@ -1,9 +1,17 @@
 """Names of a pool's Lustre instance, file system and storage objects, as far as the spec alone defines them."""
 
+import re
 from typing import Any
 
 from kvtier.api import names
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
+
+_FULL_NAME = re.compile(r"projects/[^/\s]+/locations/[^/\s]+/instances/[^/\s]+")
+
+
+def is_full_name(text: str | None) -> bool:
+    """Whether a text is the name of an instance in full: projects/P/locations/ZONE/instances/ID."""
+    return text is not None and _FULL_NAME.fullmatch(text) is not None
 
 
 def instance_id(pool: KVCachePool) -> str:

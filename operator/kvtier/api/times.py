@@ -1,29 +1,26 @@
 """Times in the format of Kubernetes: RFC 3339."""
 
 import math
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 
-_NEVER = datetime.min.replace(tzinfo=UTC)
+_NEVER, _LAST = datetime(2, 1, 1, tzinfo=UTC), datetime(9998, 12, 31, tzinfo=UTC)
+"""The first and the last time. Both leave a year for sums and time zones: beyond that, Python raises an exception."""
 
 
 def parse(text: str | None) -> datetime:
-    """Parse a time. A time that is missing or unreadable, so not from kvtier, is earlier than all others."""
+    """Parse a time, in UTC. A time that is missing or unreadable, so not from kvtier, is earlier than all others."""
     try:
         read = datetime.fromisoformat(text or "")
     except ValueError:
         return _NEVER
-    return read if read.tzinfo else read.replace(tzinfo=UTC)
+    known = read if read.tzinfo else read.replace(tzinfo=UTC)
+    return min(max(known, _NEVER), _LAST).astimezone(UTC)
 
 
 def elapsed(since: str | None, now: str) -> float:
     """Seconds between two times; infinite if the first is missing or unreadable."""
     began = parse(since)
     return math.inf if began == _NEVER else (parse(now) - began).total_seconds()
-
-
-def after(time: str, wait: timedelta) -> datetime:
-    """The moment `wait` after a time."""
-    return parse(time) + wait
 
 
 def text(moment: datetime) -> str:

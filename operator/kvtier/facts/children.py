@@ -228,7 +228,9 @@ _PROVISIONER = "volume.kubernetes.io/storage-provisioner"
 def _claim(obj: Object, common: dict[str, Any]) -> Claim:
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     annotations = obj["metadata"].get("annotations") or {}
-    conditions = {one["type"]: one for one in status.get("conditions") or () if one["status"] == "True"}
+    conditions = {
+        one.get("type"): one for one in status.get("conditions") or () if one.get("status") == "True"
+    }
     error = conditions.get("ControllerResizeError")
     return Claim(
         **common,
@@ -258,7 +260,11 @@ def _deployment(obj: Object, common: dict[str, Any]) -> Deployment:
     """Ignores the number of ready Pods while the status is about an earlier spec."""
     spec, status = obj.get("spec") or {}, obj.get("status") or {}
     current = status.get("observedGeneration", 0) >= obj["metadata"].get("generation", 0)
-    wrong = [one for one in status.get("conditions") or () if _WRONG.get(one["type"]) == one["status"]]
+    wrong = [
+        one
+        for one in status.get("conditions") or ()
+        if (one.get("type"), one.get("status")) in _WRONG.items()
+    ]
     return Deployment(
         **common,
         replicas=spec.get("replicas"),
@@ -278,7 +284,9 @@ _COUNTS = ("active", "terminating", "succeeded", "failed")
 def _job(obj: Object, common: dict[str, Any]) -> Job:
     status, labels = obj.get("status") or {}, _pod_labels(obj)
     conditions = status.get("conditions") or ()
-    ended = next((one for one in conditions if one["type"] in _ENDED and one["status"] == "True"), None)
+    ended = next(
+        (one for one in conditions if one.get("type") in _ENDED and one.get("status") == "True"), None
+    )
     return Job(
         **common,
         probe=labels.get(LABEL_PROBE, ""),

@@ -68,7 +68,7 @@ def _has_driver(kind: str, obj: Object) -> bool:
     if kind == CSI_DRIVER.kind:
         return bool(obj["metadata"]["name"] == LUSTRE_DRIVER)
     drivers = obj.get("spec", {}).get("drivers") or []
-    return any(driver["name"] == LUSTRE_DRIVER for driver in drivers)
+    return any(driver.get("name") == LUSTRE_DRIVER for driver in drivers)
 
 
 def node(obj: Object) -> Node:
@@ -82,7 +82,7 @@ def node(obj: Object) -> Node:
         kubelet_version=info.get("kubeletVersion", ""),
         os_image=info.get("osImage", ""),
         architecture=info.get("architecture", ""),
-        ready=any(c["type"] == "Ready" and c["status"] == "True" for c in conditions),
+        ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
         ephemeral_storage=quantities.read(allocatable.get("ephemeral-storage")),
         memory=quantities.read(allocatable.get("memory")),
     )

@@ -137,19 +137,20 @@ def _holds(event: Event, pod: Object | None, owner: Workload | None) -> bool:
         return owner is not None and not owner.labelled
     status = pod.get("status") or {}
     if event.reason in (*_UNSCHEDULABLE, _NO_SCALE_UP):
-        return not pod["spec"].get("nodeName")
+        return not (pod.get("spec") or {}).get("nodeName")
     if event.reason in _MOUNTS:
         return bool(status.get("phase", "Pending") == "Pending")
     return not any(
-        one["type"] == "Ready" and one["status"] == "True" for one in status.get("conditions") or []
+        one.get("type") == "Ready" and one.get("status") == "True" for one in status.get("conditions") or []
     )
 
 
 def _uses(pod: Object, claim: str) -> bool:
     """Whether a Pod prevents the deletion of a PVC: it has a node (pvc_protection_controller.go, podUsesPVC)."""
-    volumes = pod["spec"].get("volumes") or []
+    spec = pod.get("spec") or {}
+    volumes = spec.get("volumes") or []
     named = [(volume.get("persistentVolumeClaim") or {}).get("claimName") for volume in volumes]
-    return bool(pod["spec"].get("nodeName")) and claim in named
+    return bool(spec.get("nodeName")) and claim in named
 
 
 def newest_first(events: Iterable[Event], most: int = _MOST_EVENTS) -> tuple[Event, ...]:

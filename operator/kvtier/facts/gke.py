@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable
+from typing import Any
 
 from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import Cluster
@@ -58,7 +59,11 @@ class GKEReader:
 
 
 async def _get(cluster: Cluster) -> GKECluster:
-    found = await clients.get_cluster(cluster.project, cluster.location, cluster.name)
+    return facts_of(await clients.get_cluster(cluster.project, cluster.location, cluster.name))
+
+
+def facts_of(found: Any) -> GKECluster:
+    """The facts of a `container_v1.Cluster`."""
     driver = found.addons_config.lustre_csi_driver_config
     return GKECluster(
         network=found.network_config.network or None,

@@ -48,4 +48,5 @@ def _recorded(pool: KVCachePool, children: Children) -> str | None:
     own = children.volume(identity.volume_name(pool))
     if own and own.volume and own.volume.driver == LUSTRE_DRIVER:
         return own.volume.instance or None
-    return next((tier.instance for tier in pool.status.tiers if tier.name == "lustre"), None)
+    recorded = (tier.instance for tier in pool.status.tiers if tier.name == "lustre")
+    return next(filter(identity.is_full_name, recorded), None)

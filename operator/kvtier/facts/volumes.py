@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Any, TypeVar
 
 from kvtier.api import quantities
+from kvtier.api.identity import is_full_name
 from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
 
@@ -50,7 +51,8 @@ class Volume:
         if len(parts) != 3:
             return ""
         project, zone, name = parts
-        return f"projects/{project}/locations/{zone}/instances/{name.partition(':')[0]}"
+        full = f"projects/{project}/locations/{zone}/instances/{name.partition(':')[0]}"
+        return full if is_full_name(full) else ""
 
 
 @dataclass(frozen=True)

@@ -49,6 +49,8 @@ def test_the_capacity_of_a_persistent_volume(capacity: Any, size: int) -> None:
         "with a suffix": ("p/z/i:team-a", "projects/p/locations/z/instances/i"),
         "of a project in a domain": ("example.com:p/z/i", "projects/example.com:p/locations/z/instances/i"),
         "of something else": ("p/z/i/pool/container", ""),
+        "with an empty part": ("p//i", ""),
+        "with a space": ("p/z/i j", ""),
         "missing": ("", ""),
     },
 )

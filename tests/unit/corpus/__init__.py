@@ -1,0 +1,1 @@
+"""Hostile and merely odd objects: whatever an API accepts has a value here, and a plan."""
