@@ -15,7 +15,7 @@ from kvtier.engines import versions
 from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts import versions as gke_versions
 from kvtier.facts.children import Children, Claim, Deployment, PersistentVolume
-from kvtier.facts.identity import instance_name
+from kvtier.facts.identity import instance_name, is_own_claim, provisioned_for
 from kvtier.facts.model import ConfigMaps, Event, Facts, Instance, LustreFacts, Node, Observed
 from kvtier.facts.operations import Operations, operations_of
 from kvtier.facts.versions import GKEVersion
@@ -58,7 +58,8 @@ class LustreView:
     """The Lustre tier: the spec, the live objects, and the instance in the Lustre API.
 
     `class_name` is the name of its StorageClass, empty unless the CSI driver creates the instance. `claim` and `volume`
-    are the live PVC and PersistentVolume of the pool; `volumes` are all PersistentVolumes reserved for the PVC.
+    are the live PVC and PersistentVolume of the pool; `claim_owned`: the PVC is as kvtier creates it. `volumes` are all
+    PersistentVolumes reserved for the PVC; `provisioned` are those of them that the driver created for this pool.
     `instance_name` is projects/P/locations/ZONE/instances/ID, None if unknown. `status` is the tier and `reported` is
     StorageReady in the last status. `operations` are the operations on the instance, updated from the API.
     """
@@ -69,7 +70,9 @@ class LustreView:
     class_name: str = ""
     claim: Claim | None = None
     volume: PersistentVolume | None = None
+    claim_owned: bool = False
     volumes: tuple[Volume, ...] = ()
+    provisioned: tuple[Volume, ...] = ()
     instance_name: str | None = None
     api: LustreFacts | None = None
     claim_events: tuple[Event, ...] = ()
@@ -77,6 +80,11 @@ class LustreView:
     status: TierStatus | None = None
     reported: Condition | None = None
     operations: Operations = field(default_factory=Operations)
+
+    @property
+    def own_claim(self) -> Claim | None:
+        """The PVC if kvtier created it, else None. Only this PVC is deleted."""
+        return self.claim if self.claim_owned else None
 
     @property
     def described(self) -> bool:
@@ -163,16 +171,19 @@ def build(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT)
 
 
 def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> LustreView:
-    claim, volume = names.claim(pool.name), identity.volume_name(pool)
-    spec = pool.spec.tiers.lustre
+    claim_name, volume = names.claim(pool.name), identity.volume_name(pool)
+    spec, claim = pool.spec.tiers.lustre, observed.children.claim(claim_name)
+    volumes = observed.facts.volumes.by_claim.get((pool.namespace, claim_name), ())
     return LustreView(
         spec=spec,
-        claim_name=claim,
+        claim_name=claim_name,
         volume_name=volume,
         class_name=identity.storage_class_name(pool, spec) if spec and spec.provisioner == "CSI" else "",
-        claim=observed.children.claim(claim),
+        claim=claim,
+        claim_owned=claim is not None and is_own_claim(pool, claim),
         volume=observed.children.volume(volume),
-        volumes=observed.facts.volumes.by_claim.get((pool.namespace, claim), ()),
+        volumes=volumes,
+        provisioned=tuple(one for one in volumes if provisioned_for(pool, one)),
         instance_name=instance_name(pool, observed.children, observed.facts.volumes),
         api=observed.facts.lustre,
         claim_events=observed.claim_events,

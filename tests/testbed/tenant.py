@@ -22,6 +22,7 @@ EDIT: tuple[Rule, ...] = (
         "resources": ["persistentvolumeclaims", "pods", "services", "secrets", "configmaps"],
         "verbs": list(_ALL),
     },
+    {"apiGroups": [""], "resources": ["events"], "verbs": ["get", "list", "watch"]},
     {"apiGroups": ["apps"], "resources": ["deployments"], "verbs": list(_ALL)},
     {"apiGroups": ["batch"], "resources": ["jobs"], "verbs": list(_ALL)},
 )

@@ -6,11 +6,13 @@ from typing import Any
 from kvtier.api import placement
 from kvtier.api.conditions import Condition
 from kvtier.api.kinds import Object
+from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.context import Context, build
 from kvtier.facts.children import Deployment, children, view
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
+from kvtier.facts.volumes import PROVISIONED_BY, Volumes, volume
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
 
@@ -136,6 +138,24 @@ def claim(of: KVCachePool, phase: str = "Bound", capacity: str | None = "18000Gi
     return live(manifest(of, "PersistentVolumeClaim"), **joined(state, changes))
 
 
+def driver_volume(bound: Any, **changes: Any) -> Any:
+    """The PersistentVolume that the driver created for a PVC, as the API server returns it, with `changes`."""
+    metadata, name = bound["metadata"], bound["spec"].get("volumeName") or f"pvc-{bound['metadata']['uid']}"
+    document = {
+        "apiVersion": "v1",
+        "kind": "PersistentVolume",
+        "metadata": {"name": name, "annotations": {PROVISIONED_BY: LUSTRE_DRIVER}},
+        "spec": {
+            "storageClassName": bound["spec"]["storageClassName"],
+            "persistentVolumeReclaimPolicy": "Retain",
+            "claimRef": {one: metadata[one] for one in ("namespace", "name", "uid")},
+            "csi": {"driver": LUSTRE_DRIVER, "volumeHandle": f"p/z/{name}"},
+        },
+        "status": {"phase": "Bound"},
+    }
+    return live(document, **changes)
+
+
 def job(of: KVCachePool, *ended: str, after: str = "", **changes: Any) -> Any:
     """The write probe Job for the PVC of the pool, with these conditions (Complete if none is given)."""
     at = changes.get("metadata", {}).get("creationTimestamp", NOW)
@@ -172,9 +192,21 @@ def requesting(size: str) -> dict[str, Any]:
 
 
 def observed(*live_objects: Object, **of: Any) -> Observed:
-    """These children, and `facts` (by default, a cluster that meets all prerequisites)."""
+    """These children, and `facts`.
+
+    By default, the cluster meets all prerequisites, and the driver created the PersistentVolume of a bound PVC.
+    """
+    driven = [driver_volume(one) for one in live_objects if _is_driven(one)]
+    volumes = {one.name: one for one in map(volume, driven) if one}
+    default = replace(facts(), volumes=Volumes(volumes))
     known = {(obj["kind"], obj["metadata"]["name"]): obj for obj in live_objects}
-    return Observed(of.get("facts", facts()), children(known))
+    return Observed(of.get("facts", default), children(known))
+
+
+def _is_driven(obj: Object) -> bool:
+    """Whether the driver created a PersistentVolume for an object."""
+    bound = obj["kind"] == "PersistentVolumeClaim" and obj.get("status", {}).get("phase") == "Bound"
+    return bound and bool(obj["spec"]["storageClassName"])
 
 
 def context(of: KVCachePool, *live_objects: Object, now: str = NOW, **seen: Any) -> Context:

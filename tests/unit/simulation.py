@@ -20,7 +20,7 @@ from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.lustre.instance import create_body
 from kvtier.plan.model import Call, Plan
 from kvtier.plan.plan import plan
-from unit.builders import NETWORK, NOW, facts, live, merged, node, pool, with_status
+from unit.builders import NETWORK, NOW, driver_volume, facts, live, merged, node, pool, with_status
 
 GIB = 1 << 30
 CREATED = "2026-11-29T11:00:00Z"
@@ -134,6 +134,8 @@ class Simulation:
             name = f"pvc-{claim['metadata']['uid']}"
             by_kubernetes = {"annotations": {"pv.kubernetes.io/bound-by-controller": "yes"}}
             self.change(CLAIM, metadata=by_kubernetes, spec={"volumeName": name})
+            # Without a handle, the Lustre API is not asked for an instance that the simulation does not have.
+            self.strangers.append(driver_volume(self.only(CLAIM), spec={"csi": {"volumeHandle": ""}}))
         self.change(CLAIM, status={"phase": "Bound", "capacity": {"storage": capacity}})
 
     def end_job(self, condition: str = "Complete", at: str = NOW, message: str = "") -> None:

@@ -1,6 +1,7 @@
 """Names of a pool's Lustre instance, file system and storage objects, as far as the spec alone defines them."""
 
 import re
+from functools import lru_cache
 from typing import Any
 
 from kvtier.api import names
@@ -55,7 +56,39 @@ def storage_class_name(pool: KVCachePool, lustre: LustreTier) -> str:
     Different parameters give a different name, because the parameters of a StorageClass are immutable.
     """
     parameters = storage_class_parameters(pool, lustre).values()
-    return names.derive(pool.namespace, pool.name, names.digest(*parameters, length=4))
+    return names.derive(pool.namespace, pool.name, names.digest(*parameters, length=_DIGITS))
+
+
+_DIGITS = 4
+"""Hexadecimal digits of the parameters in the name of a StorageClass."""
+
+_SHOWN = 38
+"""Characters of namespace and pool that the name of a StorageClass shows, even if they are long."""
+
+
+@lru_cache(maxsize=4096)
+def is_storage_class(name: str, namespace: str, pool: str) -> bool:
+    """Whether a StorageClass has the name that kvtier derives for this pool, with any parameters.
+
+    Its parameters are no longer known when the tier was removed from the spec. The name shows their digest, unless the
+    names of namespace and pool are long. Then all digests are tried, which takes a tenth of a second.
+    """
+    readable = name.rpartition("-")[0]
+    if names.derive(namespace, pool, readable[-_DIGITS:]) == name:
+        return True
+    if len(readable) <= _SHOWN or names.derive(namespace, pool, "0" * _DIGITS)[:_SHOWN] != name[:_SHOWN]:
+        return False
+    tried = (f"{number:0{_DIGITS}x}" for number in range(16**_DIGITS))
+    ends = name.rpartition("-")[2]
+    matching = (one for one in tried if names.digest(namespace, pool, one) == ends)
+    return any(names.derive(namespace, pool, one) == name for one in matching)
+
+
+def owns_storage_class(pool: KVCachePool, name: str) -> bool:
+    """Whether a StorageClass has a name of this pool: the one of its spec, or an earlier one."""
+    lustre = pool.spec.tiers.lustre
+    current = lustre is not None and lustre.provisioner == "CSI" and storage_class_name(pool, lustre) == name
+    return current or is_storage_class(name, pool.namespace, pool.name)
 
 
 def storage_class_parameters(pool: KVCachePool, lustre: LustreTier) -> dict[str, Any]:

@@ -19,7 +19,12 @@ CONFIDENTIAL = (
 
 def compute_class(pool: KVCachePool) -> str:
     """Name of the pool's ComputeClass, which is cluster-scoped."""
-    return derive(pool.namespace, pool.name)
+    return compute_class_name(pool.namespace, pool.name)
+
+
+def compute_class_name(namespace: str, pool: str) -> str:
+    """The same, by the names of namespace and pool."""
+    return derive(namespace, pool)
 
 
 def zones(pool: KVCachePool) -> list[str]:

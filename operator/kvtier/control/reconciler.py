@@ -163,7 +163,7 @@ class Reconciler:
 
     async def _sweep(self, key: PoolKey) -> None:
         """Delete the cluster-scoped objects of a pool that no longer exists. Kubernetes deletes those with an owner."""
-        refs = orphans(self._store.children(key))
+        refs = orphans(self._store.children(key), key)
         if not refs or await self._client.get_metadata(POOL, key.namespace, key.name) is not None:
             return
         refused = await self._applier.carry_out(Plan(deletes=refs), key.namespace, {})

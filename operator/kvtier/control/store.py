@@ -243,18 +243,20 @@ class _LustreVolumes:
         self._owner_of_claim = owner_of_claim
         self._owners: dict[str, PoolKey] = {}
         self._volumes: dict[str, Volume] = {}
+        self._others: dict[str, str] = {}
+        """By name: the uids of PersistentVolumes of other drivers."""
         self._snapshot: Volumes | None = None
 
     def snapshot(self) -> Volumes:
         if self._snapshot is None:
-            self._snapshot = Volumes(dict(self._volumes))
+            self._snapshot = Volumes(dict(self._volumes), frozenset(self._others))
         return self._snapshot
 
     def put(self, obj: Object) -> set[PoolKey]:
         """Store a PersistentVolume. Return its owner if more than its version changed."""
         found = volume(obj)
         if found is None:
-            return set()
+            return self._put_other(obj)
         known = self._volumes.get(found.name)
         if known and known.uid == found.uid and int(found.version) <= int(known.version):
             return set()
@@ -262,8 +264,19 @@ class _LustreVolumes:
         self._snapshot = None
         return self._owner(found) if known != found else set()
 
+    def _put_other(self, obj: Object) -> set[PoolKey]:
+        """Store that a PersistentVolume has another driver. This affects no pool."""
+        name = obj["metadata"]["name"]
+        if self._others.get(name) != _uid(obj):
+            self._others[name] = _uid(obj)
+            self._snapshot = None
+        return set()
+
     def remove(self, obj: Object) -> set[PoolKey]:
         """Remove a deleted PersistentVolume. Return its owner."""
+        if self._others.get(obj["metadata"]["name"]) == _uid(obj):
+            del self._others[obj["metadata"]["name"]]
+            self._snapshot = None
         known = self._volumes.get(obj["metadata"]["name"])
         if known is None or known.uid != _uid(obj):
             return set()
@@ -275,7 +288,8 @@ class _LustreVolumes:
 
     def known(self) -> list[Object]:
         """Name and uid of every PersistentVolume, for the comparison with a LIST."""
-        return [{"metadata": {"name": one.name, "uid": one.uid}} for one in self._volumes.values()]
+        uids = {**self._others, **{one.name: one.uid for one in self._volumes.values()}}
+        return [{"metadata": {"name": name, "uid": uid}} for name, uid in uids.items()]
 
     def _owner(self, of: Volume) -> set[PoolKey]:
         owner = self._owner_of_claim(*of.claim) if of.claim else None

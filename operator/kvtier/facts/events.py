@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from kvtier.api.kinds import EVENT, POD, Object, Resource
 from kvtier.api.names import LABEL_POOL, label_value
+from kvtier.api.names import claim as claim_name
 from kvtier.api.times import elapsed, parse
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.children import Children, Claim, Deployment, Job
@@ -43,7 +44,7 @@ async def read(
     client: KubeClient, pool: KVCachePool, children: Children, now: str, pace: Pace
 ) -> ChildEvents:
     """Events about `children` that are not ready. Raises ApiError, but not for a missing permission to list."""
-    claim = next(iter(children.claims), None)
+    claim = children.claim(claim_name(pool.name))
     reader = _Reader(client, pool)
     return ChildEvents(
         claim_events=await reader.of_claim(claim) if claim and _waits(claim, now, pace) else (),

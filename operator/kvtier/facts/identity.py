@@ -1,10 +1,33 @@
-"""Which Lustre instance belongs to a pool, according to the live objects."""
+"""Which Lustre instance, PVC and PersistentVolumes belong to a pool, according to the live objects.
+
+Labels do not decide: whoever may write PVCs in a namespace can give a PVC any label, StorageClass and
+PersistentVolume.
+"""
 
 from kvtier.api import identity, names
 from kvtier.api.names import LUSTRE_DRIVER
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.children import Children
-from kvtier.facts.volumes import Volumes
+from kvtier.facts.children import Children, Claim
+from kvtier.facts.volumes import Volume, Volumes
+
+
+def provisioned_for(pool: KVCachePool, volume: Volume) -> bool:
+    """Whether the driver created a PersistentVolume for the PVC of this pool, from a StorageClass of this pool.
+
+    Only those are changed. Kubernetes, not the author of a PVC, writes the fields of a PersistentVolume.
+    """
+    reserved = volume.claim == (pool.namespace, names.claim(pool.name))
+    return reserved and volume.provisioned and identity.owns_storage_class(pool, volume.storage_class)
+
+
+def is_own_claim(pool: KVCachePool, claim: Claim) -> bool:
+    """Whether a PVC of the pool's name is as kvtier creates it. Only such a PVC is deleted.
+
+    It has a StorageClass of the pool, or it is for the PersistentVolume of the pool.
+    """
+    if claim.storage_class:
+        return identity.owns_storage_class(pool, claim.storage_class)
+    return claim.volume == identity.volume_name(pool)
 
 
 def instance_name(pool: KVCachePool, children: Children, volumes: Volumes) -> str | None:
@@ -23,7 +46,7 @@ def instance_name(pool: KVCachePool, children: Children, volumes: Volumes) -> st
     if claim is None:
         return _outlived(pool, children, volumes)
     volume = volumes.by_name.get(claim.volume)
-    if volume and volume.instance:
+    if volume and volume.instance and _reserved(volume, pool, claim):
         return volume.instance
     project = cluster.project if cluster else ""
     return (
@@ -31,6 +54,11 @@ def instance_name(pool: KVCachePool, children: Children, volumes: Volumes) -> st
         if project and claim.uid
         else None
     )
+
+
+def _reserved(volume: Volume, pool: KVCachePool, claim: Claim) -> bool:
+    """Whether Kubernetes reserved the PersistentVolume for this PVC. The author of a PVC may name any."""
+    return volume.claim == (pool.namespace, claim.name) and volume.claim_uid in ("", claim.uid)
 
 
 def _outlived(pool: KVCachePool, children: Children, volumes: Volumes) -> str | None:

@@ -11,6 +11,9 @@ from kvtier.api.identity import is_full_name
 from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
 
+PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
+"""Annotation of PersistentVolumes that a driver created, with its name (Kubernetes, external-provisioner)."""
+
 VOLUME_ZONE = "topology.gke.io/zone"
 """Node label with the zone in the node affinity of Lustre PersistentVolumes."""
 
@@ -24,7 +27,8 @@ class Volume:
     `handle` is PROJECT/ZONE/INSTANCE, `capacity` in bytes. `zone`: the zone of its node affinity, empty if the affinity
     has another shape than kvtier's. `claim`: (namespace, name) of the PVC that it is reserved for. `claim_uid`: the uid
     of that PVC, empty while none is bound. `message`: why it is in its phase; Failed means that the driver could not
-    delete the instance. `version` is the resourceVersion.
+    delete the instance. `provisioned`: the driver created it, and so it deletes the instance if `reclaim` is Delete.
+    `version` is the resourceVersion.
     """
 
     name: str
@@ -42,6 +46,7 @@ class Volume:
     message: str = ""
     driver: str = LUSTRE_DRIVER
     zone: str = ""
+    provisioned: bool = False
     version: str = field(default="", compare=False)
 
     @property
@@ -57,9 +62,10 @@ class Volume:
 
 @dataclass(frozen=True)
 class Volumes:
-    """All Lustre PersistentVolumes, by name, by PVC and by file system."""
+    """All Lustre PersistentVolumes, by name, by PVC and by file system. `others`: names of those of other drivers."""
 
     by_name: Mapping[str, Volume] = field(default_factory=dict)
+    others: frozenset[str] = frozenset()
 
     @cached_property
     def by_claim(self) -> Mapping[tuple[str, str], tuple[Volume, ...]]:
@@ -105,6 +111,7 @@ def any_volume(obj: Object) -> Volume:
         message=status.get("message", ""),
         driver=source.get("driver", ""),
         zone=_zone(spec.get("nodeAffinity")),
+        provisioned=(metadata.get("annotations") or {}).get(PROVISIONED_BY) == LUSTRE_DRIVER,
         version=metadata.get("resourceVersion", ""),
     )
 

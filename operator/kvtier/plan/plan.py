@@ -39,7 +39,7 @@ def plan(pool: KVCachePool, observed: Observed, now: str, pace: Pace = DEFAULT) 
     whole = together(shared.part, nodes.part, serving)
     return Plan(
         applies=whole.applies,
-        deletes=(*unwanted(context.children, whole), *whole.deletes),
+        deletes=(*unwanted(pool, context.children, whole), *whole.deletes),
         status=pool_status(context, checks, whole, tier_left=shared.access.leave or shared.access.importing),
         requeue_after=soonest(refresh_after(context, checks), whole.again),
         handovers=whole.handovers,

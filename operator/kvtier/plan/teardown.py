@@ -1,17 +1,17 @@
 """The teardown of a deleted pool: its steps, and when kvtier gives up."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from datetime import timedelta
 
 from kvtier.api.conditions import DELETING, READY, Condition, false, find, stamp, true
-from kvtier.api.kinds import CHILD_KINDS, Stage
+from kvtier.api.kinds import CHILD_KINDS
 from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
 from kvtier.api.times import parse
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus, TierStatus
 from kvtier.context import Context
-from kvtier.facts.children import Children
+from kvtier.facts.children import Child
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.delete import (
     Step,
@@ -26,7 +26,9 @@ from kvtier.plan.lustre.delete import (
 from kvtier.plan.lustre.final_export import plan_final_export
 from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Part, Plan, references
+from kvtier.plan.pruning import cluster_wide
 
+_ENGINES = frozenset(one.kind for one in CHILD_KINDS if one.stage == "engines")
 PATIENCE = timedelta(minutes=30)
 """How long a deletion may make no progress."""
 _CREATION = timedelta(hours=2)
@@ -44,27 +46,22 @@ def plan_teardown(context: Context) -> Plan:
     Case 6: nothing is left -> remove the finalizer, with an Event about data that was kept despite Delete.
     Case 7: no progress for 30 minutes -> remove the finalizer, with an Event about what is left.
     """
-    engines = _delete_stage(context.children, "engines")
+    engines = _deleted(context.children.of(_ENGINES))
     if engines.waits:
         return _wait(context, engines, reported=Part())
     data = _data(context)
     if data.waits:
         return _wait(context, data, reported=data.part)
-    cluster = _delete_stage(context.children, "cluster")
+    cluster = _deleted(cluster_wide(context.children, context.pool.namespace, context.pool.name))
     if cluster.waits:
         return _wait(context, cluster, reported=data.part)
     return Plan(finalizer=False, events=data.events)
 
 
-def _delete_stage(children: Children, stage: Stage) -> Step:
-    left = children.of(_kinds(stage))
+def _deleted(left: Sequence[Child]) -> Step:
     names = ", ".join(f"{one.kind} {one.name}" for one in left)
     waits = (f"kvtier waits for the deletion of {names}.",) if left else ()
     return Step(Part(deletes=references(left)), waits)
-
-
-def _kinds(*stages: Stage) -> frozenset[str]:
-    return frozenset(one.kind for one in CHILD_KINDS if one.stage in stages)
 
 
 def _data(context: Context) -> Step:
@@ -75,7 +72,7 @@ def _data(context: Context) -> Step:
     if export.waits:
         return Step(export.part, (export.waits,))
     if export.failed:
-        left = f"kvtier keeps {_left(context, 'data')}"
+        left = f"kvtier keeps {', '.join(_data_left(context))}"
         kept = sentences(export.failed, left, "Delete them manually when you no longer need the data")
         return Step(export.part, events=(PoolEvent("Warning", "DataKept", kept),))
     step = delete_tier(context)
@@ -86,13 +83,11 @@ def _data(context: Context) -> Step:
 
 def _retain(context: Context) -> Step:
     """The step with Retain. A PVC without a PersistentVolume has no data to retain, so it is deleted."""
-    lustre, empty = context.lustre, [one for one in context.children.claims if not one.volume]
-    if empty:
-        making = under_way(lustre, context.now)
-        waits = tuple(
-            creating_text(one.name) if making else claim_text(one.name, lustre.holders) for one in empty
-        )
-        return Step(Part(deletes=() if making else references(empty)), waits)
+    lustre, claim = context.lustre, context.lustre.own_claim
+    if claim and not claim.volume:
+        if under_way(lustre, context.now):
+            return Step(waits=(creating_text(claim.name),))
+        return Step(Part(deletes=references([claim])), (claim_text(claim.name, lustre.holders),))
     instance = None if lustre.volume else own_instance(lustre)
     kept = f"deletionPolicy Retain keeps instance {instance}, which has no PersistentVolume."
     return Step(events=(PoolEvent("Warning", "InstanceKept", kept),) if instance else ())
@@ -130,13 +125,14 @@ def _is_stuck(context: Context) -> bool:
 
 
 def _gave_up(context: Context) -> PoolEvent:
-    stages: tuple[Stage, ...] = ("engines", "data", "cluster")
-    if context.pool.spec.deletion_policy == "Retain":
-        stages = ("engines", "cluster")
-    left = _left(context, *stages)
-    failures = [failure_text(one) for one in driver_volumes(context.lustre)] if "data" in stages else []
+    pool, children, failures = context.pool, context.children, list[str]()
+    left = [*children.of(_ENGINES), *cluster_wide(children, pool.namespace, pool.name)]
+    named = [f"{one.kind} {one.name}" for one in left]
+    if pool.spec.deletion_policy == "Delete":
+        named += _data_left(context)
+        failures = [failure_text(one) for one in driver_volumes(context.lustre)]
     removed = "Finalizer removed after 30 minutes without progress"
-    message = sentences(removed, *failures, f"Delete {left} manually")
+    message = sentences(removed, *failures, f"Delete {', '.join(named)} manually")
     return PoolEvent("Warning", "TeardownGaveUp", message)
 
 
@@ -151,14 +147,12 @@ def gave_up_unplanned(ready: Condition, left: Iterable[str]) -> PoolEvent:
     return PoolEvent("Warning", "TeardownGaveUp", message)
 
 
-def _left(context: Context, *stages: Stage) -> str:
-    """The names of all objects of these stages that still exist, with their instances."""
+def _data_left(context: Context) -> list[str]:
+    """The PVC, PersistentVolumes and instance of the pool that still exist."""
     lustre = context.lustre
-    left = [f"{one.kind} {one.name}" for one in context.children.of(_kinds(*stages))]
-    if "data" in stages:
-        left += [volume_text(one) for one in driver_volumes(lustre)]
-        left += [f"instance {name}" for name in [own_instance(lustre)] if name]
-    return ", ".join(left)
+    own = [f"{one.kind} {one.name}" for one in (lustre.volume, lustre.own_claim) if one]
+    instances = [f"instance {name}" for name in [own_instance(lustre)] if name]
+    return [*own, *(volume_text(one) for one in driver_volumes(lustre)), *instances]
 
 
 def _status(context: Context, waits: Iterable[str], reported: Part) -> PoolStatus:

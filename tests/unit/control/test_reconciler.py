@@ -17,7 +17,7 @@ from kvtier.kube.client import ApiError
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
 from kvtier.sizing.models import config_of
-from unit.builders import NOW, claim, document, joined, live, manifest, merged, model, pool
+from unit.builders import NOW, claim, document, driver_volume, joined, live, manifest, merged, model, pool
 from unit.memory import MemoryClient
 from unit.tables import table
 
@@ -321,7 +321,8 @@ def going(*finalizers: str, asked: str = NOW, **changes: Any) -> Any:
 )
 async def test_a_pool_with_an_unreadable_spec_can_be_deleted(policy: str, deleted: list[Any]) -> None:
     broken = going(FINALIZER, mode="Sometimes", deletionPolicy=policy)
-    cluster = Cluster(broken, claim(pool()), live(manifest(pool(), "StorageClass")))
+    bound = claim(pool())
+    cluster = Cluster(broken, bound, driver_volume(bound), live(manifest(pool(), "StorageClass")))
     await cluster.reconcile()
     assert [write for write in cluster.new_writes() if write[0] == "delete"] == deleted
 

@@ -3,6 +3,7 @@
 from typing import Any
 
 from kvtier.api.kinds import Object
+from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.model import Cluster, Facts
 from kvtier.plan.model import Part, Ref
@@ -14,6 +15,7 @@ from unit.instances import by_hand
 from unit.tables import table
 
 POOL = pool()
+KEY = PoolKey(POOL.namespace, POOL.name)
 NO_LUSTRE = {"tiers": {"lustre": None}}
 GOING: dict[str, Any] = {"metadata": {"deletionTimestamp": NOW}}
 
@@ -65,7 +67,7 @@ VOLUME = live({"kind": "PersistentVolume", "metadata": {"name": "volume"}})
     },
 )
 def test_is_not_pruned(children: list[Object]) -> None:
-    assert unwanted(observed(*children).children, Part()) == ()
+    assert unwanted(POOL, observed(*children).children, Part()) == ()
 
 
 def test_pruned_children_are_deleted_by_uid() -> None:
@@ -88,7 +90,7 @@ CLASS, NODES = manifest(POOL, "StorageClass"), manifest(POOL, "ComputeClass")
 def test_cluster_wide_children_are_deleted_and_data_is_kept() -> None:
     volume = manifest(pool(**by_hand()), "PersistentVolume")
     children = [live(CLASS), live(NODES), claim(POOL), deployment(POOL), live(volume)]
-    assert orphans(observed(*children).children) == (
+    assert orphans(observed(*children).children, KEY) == (
         Ref("ComputeClass", NODES["metadata"]["name"], "ComputeClass-uid"),
         Ref("StorageClass", CLASS["metadata"]["name"], "StorageClass-uid"),
     )
@@ -102,4 +104,4 @@ def test_cluster_wide_children_are_deleted_and_data_is_kept() -> None:
     },
 )
 def test_no_orphan_is_what(changes: dict[str, Any]) -> None:
-    assert orphans(observed(live(CLASS, **changes)).children) == ()
+    assert orphans(observed(live(CLASS, **changes)).children, KEY) == ()

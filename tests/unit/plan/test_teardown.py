@@ -187,7 +187,8 @@ def test_case_7_time_in_which_no_operator_ran_does_not_count() -> None:
         "data, with Delete": (
             DELETE,
             live(BOUND, **GOING),
-            f"PersistentVolumeClaim {BOUND['metadata']['name']}",
+            f"PersistentVolumeClaim {BOUND['metadata']['name']}, "
+            "PersistentVolume pv-1 with instance projects/p/locations/z/instances/pv-1",
         ),
         "not data, with Retain": (RETAIN, NODES, f"ComputeClass {NODES['metadata']['name']}"),
     },

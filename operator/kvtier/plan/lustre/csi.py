@@ -44,7 +44,7 @@ def plan_csi(context: Context, spec: LustreTier, checks: Checks) -> Part:
     waiting = _waiting(lustre, context.now)
     refused = blockers(checks, STORAGE, pool.spec.strict)
     immutable = _immutable(wanted_class, context.children.storage_class(lustre.class_name))
-    if waiting and not immutable and not refused:
+    if waiting and lustre.claim_owned and not immutable and not refused:
         because = provisioning.replacement(waiting, spec, lustre.class_name)
         if because:
             return _replaced(lustre, wanted_class, waiting.claim, because, context.pace)
@@ -135,13 +135,13 @@ def _writes(
     """
     claim = lustre.claim
     if claim is None:
-        kept = _kept_volume(lustre.volumes, lustre.class_name)
+        kept = _kept_volume(lustre.provisioned, lustre.class_name)
         name, size = (kept.name, kept.capacity) if kept else ("", spec.size)
         return (wanted_class, _claim(pool, lustre.class_name, name, size))
     if claim.deleting:
         return (wanted_class,)
     name = "" if claim.chosen_by_controller else claim.volume
-    freed = (_freed(one) for one in lustre.volumes if one.name == name and _held_by_deleted_claim(one))
+    freed = (_freed(one) for one in lustre.provisioned if one.name == name and _held_by_deleted_claim(one))
     return (*freed, wanted_class, _claim(pool, lustre.class_name, name, _request(claim, spec.size)))
 
 

@@ -1,10 +1,11 @@
 """Deletion of the Lustre tier: of PVC, PersistentVolume and instance, in this order.
 
 It happens with deletionPolicy Delete, when a pool is deleted or when its spec no longer has a Lustre tier. An existing
-instance is never deleted.
+instance is never deleted. Of the objects that others may have written, such as a PVC with kvtier's labels, only those
+are touched that are as kvtier and its driver create them for this pool (`kvtier.facts.identity`).
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,7 +17,7 @@ from kvtier.context import Context, LustreView
 from kvtier.facts.children import Claim
 from kvtier.facts.model import Instance
 from kvtier.facts.operations import Operations
-from kvtier.facts.volumes import Volume
+from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.api_errors import explained
 from kvtier.plan.lustre.instance import ours
@@ -52,7 +53,7 @@ def plan_tier_deletion(context: Context) -> Part:
     Case 4: Delete -> delete PVC, PersistentVolume and instance.
     """
     lustre, instance = context.lustre, own_instance(context.lustre)
-    if not (lustre.claim or lustre.volume or driver_volumes(lustre) or instance):
+    if not (lustre.own_claim or lustre.volume or driver_volumes(lustre) or instance):
         return Part()
     create = follow(lustre.operations, "Create", None)
     if context.pool.spec.deletion_policy == "Retain":
@@ -72,22 +73,22 @@ def plan_tier_deletion(context: Context) -> Part:
 def delete_tier(context: Context) -> Step:
     """The next step of the deletion.
 
-    Case 1: the driver is creating an instance for the PVC -> wait, else nothing would delete that instance.
+    Case 1: the driver is creating an instance for the PVC, or its PersistentVolume was not read yet -> wait, else
+            nothing would delete that instance.
     Case 2: the PVC exists -> set reclaim policy Delete on the driver's PersistentVolume, and delete the PVC.
     Case 3: the driver's PersistentVolume exists -> wait until the driver deletes it together with the instance.
     Case 4: kvtier created the instance -> delete it. The PersistentVolume still has its name meanwhile.
     Case 5: kvtier's own PersistentVolume exists -> delete it. This deletes no data of an existing instance.
     """
-    lustre, claims = context.lustre, context.children.claims
-    if under_way(lustre, context.now):
-        return Step(waits=(creating_text(lustre.claim_name),))
+    lustre, claim = context.lustre, context.lustre.own_claim
+    if unread := _coming_volume(context):
+        return Step(waits=(unread,))
     volumes = driver_volumes(lustre)
-    switches = (_deletable(one, context.pool.uid, claimed=bool(claims)) for one in volumes)
+    switches = (_deletable(one, context.pool.uid, claimed=claim is not None) for one in volumes)
     writes = tuple(one for one in switches if one)
-    if claims:
-        unseen = _unseen_volumes(claims, context.facts.volumes.by_name)
-        switched = Part((*writes, *(_switched(name) for name in unseen)), deletes=references(claims))
-        return Step(switched, tuple(claim_text(one.name, lustre.holders) for one in claims))
+    if claim:
+        text = claim_text(claim.name, lustre.holders)
+        return Step(Part(writes, deletes=references([claim])), (text,))
     if volumes:
         return Step(Part(writes), (volumes_text(volumes),))
     if coming := _coming(lustre):
@@ -114,18 +115,32 @@ def driver_volumes(lustre: LustreView) -> tuple[Volume, ...]:
     """The PersistentVolumes of the driver that are deleted with the pool.
 
     An earlier pool of the same name may have left retained ones. This pool owns only a PersistentVolume that is bound
-    to its PVC, or whose instance is in its status.
+    to its PVC, or whose instance is in its status. One that the driver did not create for this pool is not here.
     """
     uid = lustre.claim.uid if lustre.claim else ""
     reported = (lustre.status.instance if lustre.status else None) or ""
 
     def belongs(volume: Volume) -> bool:
-        if not volume.storage_class or volume.name == lustre.volume_name:
-            return False
         mine = (uid and volume.claim_uid == uid) or (reported and volume.instance == reported)
         return bool(mine or volume.reclaim == "Delete")
 
-    return tuple(one for one in lustre.volumes if belongs(one))
+    return tuple(one for one in lustre.provisioned if belongs(one))
+
+
+def _coming_volume(context: Context) -> str:
+    """What must happen before the PVC is deleted, in full sentences; empty if nothing."""
+    lustre, claim = context.lustre, context.lustre.own_claim
+    if under_way(lustre, context.now):
+        return creating_text(lustre.claim_name)
+    if claim and has_unread_volume(claim, context.facts.volumes):
+        return f"kvtier waits until it has read PersistentVolume {claim.volume} of PVC {claim.name}."
+    return ""
+
+
+def has_unread_volume(claim: Claim, volumes: Volumes) -> bool:
+    """Whether a PVC is bound to a PersistentVolume that kvtier has not read yet: the watch of the PVC was faster."""
+    dynamic = claim.bound and bool(claim.storage_class)
+    return dynamic and claim.volume not in volumes.by_name and claim.volume not in volumes.others
 
 
 def claim_text(name: str, holders: Iterable[str] = ()) -> str:
@@ -167,10 +182,15 @@ def _tier(lustre: LustreView, phase: str) -> TierStatus:
     )
 
 
-def _unseen_volumes(claims: Iterable[Claim], known: Mapping[str, Volume]) -> list[str]:
-    """Names of PersistentVolumes that a PVC is bound to, but that kvtier has not read yet."""
-    bound = (one for one in claims if one.bound and one.storage_class)
-    return [one.volume for one in bound if one.volume and one.volume not in known]
+def _not_ours(lustre: LustreView) -> tuple[PoolEvent, ...]:
+    """An Event about the PVC of the pool's name and its PersistentVolumes, if kvtier keeps them despite Delete."""
+    foreign = [
+        one for one in lustre.volumes if one not in lustre.provisioned and one.name != lustre.volume_name
+    ]
+    claims = [f"PVC {lustre.claim_name}"] if lustre.claim and not lustre.claim_owned else []
+    kept = ", ".join([*claims, *(f"PersistentVolume {one.name}" for one in foreign)])
+    text = f"kvtier keeps {kept}, because it did not create them for this pool. Delete them if you do not need them."
+    return (PoolEvent("Warning", "DataKept", text),) if kept else ()
 
 
 def _deletable(volume: Volume, pool_uid: str, *, claimed: bool) -> Manifest | None:
@@ -182,15 +202,18 @@ def _deletable(volume: Volume, pool_uid: str, *, claimed: bool) -> Manifest | No
     free = not claimed and volume.phase == "Available"
     if volume.deleting or (volume.reclaim == "Delete" and not free):
         return None
-    return _switched(volume.name, **({"claimRef": {"uid": pool_uid}} if free else {}))
+    return _switched(volume, **({"claimRef": {"uid": pool_uid}} if free else {}))
 
 
-def _switched(name: str, **spec: Any) -> Manifest:
-    """The PersistentVolume with reclaim policy Delete, so that the driver deletes the instance."""
+def _switched(volume: Volume, **spec: Any) -> Manifest:
+    """The PersistentVolume with reclaim policy Delete, so that the driver deletes the instance.
+
+    It has the resourceVersion that kvtier read. The write fails if the PersistentVolume was given to another PVC since.
+    """
     return {
         "apiVersion": "v1",
         "kind": "PersistentVolume",
-        "metadata": {"name": name},
+        "metadata": {"name": volume.name, "uid": volume.uid, "resourceVersion": volume.version},
         "spec": {"persistentVolumeReclaimPolicy": "Delete", **spec},
     }
 
@@ -203,9 +226,9 @@ def _coming(lustre: LustreView) -> Instance | None:
 
 
 def _delete_own_volume(lustre: LustreView, step: Step) -> Step:
-    """The deletion of kvtier's own PersistentVolume, after `step`, which waits for nothing."""
+    """The deletion of kvtier's own PersistentVolume, after `step`, which waits for nothing. It is the last step."""
     if lustre.volume is None:
-        return step
+        return replace(step, events=(*step.events, *_not_ours(lustre)))
     deleting = replace(step.part, deletes=references([lustre.volume]))
     text = f"kvtier waits for the deletion of PersistentVolume {lustre.volume_name}."
     return replace(step, part=deleting, waits=(text,))

@@ -9,6 +9,8 @@ from kvtier.context import Context, LustreView
 from kvtier.facts.operations import Operations
 from kvtier.plan.lustre import copies
 from kvtier.plan.lustre.copies import Paths
+from kvtier.plan.lustre.delete import driver_volumes, has_unread_volume
+from kvtier.plan.lustre.instance import ours
 from kvtier.plan.lustre.operations import Followed, follow
 from kvtier.plan.model import Part
 
@@ -39,7 +41,8 @@ def plan_final_export(context: Context) -> FinalExport:
     tier = pool.spec.tiers.cloud_storage
     if tier is None or not tier.export_before_deletion or pool.spec.deletion_policy != "Delete":
         return FinalExport()
-    if lustre.instance_name is None or not _has_data(lustre, copies.was_reached(pool.status.tiers)):
+    reached = copies.was_reached(pool.status.tiers)
+    if lustre.instance_name is None or not (_goes(context) and _has_data(lustre, reached)):
         return FinalExport()
     paths = copies.paths_of(pool, tier.uri, lustre.instance_name)
     imported = _with_error(follow(lustre.operations, "Import", None).status, lustre.error, now)
@@ -59,14 +62,23 @@ def plan_final_export(context: Context) -> FinalExport:
 
 
 def _has_data(lustre: LustreView, reached: bool | None) -> bool:
-    """Whether the instance is deleted with the pool, and engines could ever write to it.
+    """Whether the instance may exist, and engines could ever write to it.
 
     `reached`: the tier was usable, according to the status; if that is None, a bound PVC decides.
     """
-    if lustre.spec is None or lustre.spec.provisioner == "Existing":
-        return False
     used = lustre.bound_claim is not None if reached is None else reached
     return used and not (lustre.api is not None and lustre.api.absent)
+
+
+def _goes(context: Context) -> bool:
+    """Whether the deletion of the pool deletes the instance. Otherwise it is not exported: it belongs to others."""
+    lustre = context.lustre
+    if lustre.spec is None or lustre.spec.provisioner == "Existing":
+        return False
+    if lustre.spec.provisioner == "API":
+        return lustre.instance is None or ours(context.pool, lustre.instance)
+    unread = lustre.own_claim is not None and has_unread_volume(lustre.own_claim, context.facts.volumes)
+    return unread or any(one.instance == lustre.instance_name for one in driver_volumes(lustre))
 
 
 def _export(operations: Operations, paths: Paths, importing: bool) -> Followed:

@@ -29,6 +29,7 @@ KEPT = Volume(
     reclaim="Retain",
     claim=("team-a", NAME),
     claim_uid="gone",
+    provisioned=True,
     version="41",
 )
 FREED = replace(KEPT, phase="Available", claim_uid="")
@@ -55,6 +56,7 @@ def test_a_recreated_pool_binds_the_persistent_volume(volumes: tuple[Volume, ...
     {
         "of another PVC": {"claim": ("team-b", NAME)},
         "of another StorageClass": {"storage_class": "other"},
+        "that the driver did not create": {"provisioned": False},
         "that is bound": {"phase": "Bound"},
         "that the driver could not delete": {"phase": "Failed"},
         "with reclaim policy Delete": {"reclaim": "Delete"},

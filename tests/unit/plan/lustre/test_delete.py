@@ -29,17 +29,19 @@ DRIVEN = Volume(
     name="pv-1",
     uid="volume-uid",
     handle="p/z/pv-1",
-    storage_class="class",
+    storage_class=BOUND["spec"]["storageClassName"],
     phase="Bound",
     reclaim="Retain",
     claim=("team-a", BOUND["metadata"]["name"]),
     claim_uid=BOUND["metadata"]["uid"],
+    provisioned=True,
+    version="7",
 )
 RELEASED = replace(DRIVEN, phase="Released")
 
 
 def _delete(of: KVCachePool, *children: Any, volumes: tuple[Volume, ...] = (), **seen: Any) -> Step:
-    known = Volumes({one.name: one for one in volumes})
+    known = Volumes({one.name: one for one in volumes}, frozenset({"pv-1"} - {one.name for one in volumes}))
     return delete_tier(context(of, *children, facts=replace(facts(), volumes=known), **seen))
 
 
@@ -49,7 +51,6 @@ def _delete(of: KVCachePool, *children: Any, volumes: tuple[Volume, ...] = (), *
         "with its PVC": (CSI, [BOUND], DRIVEN, True),
         "of a PVC that others delete with its namespace": (CSI, [GOING], DRIVEN, True),
         "of a PVC that others deleted": (REPORTED, [], RELEASED, True),
-        "that kvtier has not read yet": (CSI, [BOUND], None, True),
         "only once": (CSI, [BOUND], replace(DRIVEN, reclaim="Delete"), False),
         "not one that an earlier pool of the same name retained": (CSI, [], RELEASED, False),
         "not one that is bound to another PVC of the same name": (
@@ -58,9 +59,10 @@ def _delete(of: KVCachePool, *children: Any, volumes: tuple[Volume, ...] = (), *
             replace(DRIVEN, claim_uid="other"),
             False,
         ),
-        "not one that the driver did not create": (CSI, [BOUND], replace(DRIVEN, storage_class=""), False),
+        "not one without a StorageClass": (CSI, [BOUND], replace(DRIVEN, storage_class=""), False),
+        "not one of another StorageClass": (CSI, [BOUND], replace(DRIVEN, storage_class="theirs"), False),
+        "not one that the driver did not create": (CSI, [BOUND], replace(DRIVEN, provisioned=False), False),
         "not of an unbound PVC": (CSI, [claim(pool(), "Pending")], None, False),
-        "not of a PVC that is being deleted, because it was written before": (CSI, [GOING], None, False),
         "not of a PVC whose PersistentVolume was deleted": (
             CSI,
             [claim(pool(), "Lost", spec={"volumeName": "pv-1"})],
@@ -75,7 +77,8 @@ def test_kvtier_lets_the_driver_delete_the_volume(
     step = _delete(of, *children, volumes=(volume,) if volume else ())
     written = [(one["kind"], one["metadata"], one["spec"]) for one in step.part.applies]
     policy = {"persistentVolumeReclaimPolicy": "Delete"}
-    assert written == ([(VOLUME, {"name": "pv-1"}, policy)] if switched else [])
+    metadata = {"name": "pv-1", "uid": "volume-uid", "resourceVersion": "7"}
+    assert written == ([(VOLUME, metadata, policy)] if switched else [])
     assert [ref.kind for ref in step.part.deletes] == ([CLAIM] if children and GOING not in children else [])
 
 
@@ -270,7 +273,7 @@ def test_a_pool_that_never_had_a_tier_reports_nothing() -> None:
 def test_with_delete_a_pvc_of_the_driver_is_deleted_with_its_volume() -> None:
     planned = plan(pool(**NO_TIER, **DELETE), observed(BOUND), NOW)
     (switch,) = [one for one in planned.applies if one["kind"] == VOLUME]
-    assert switch["metadata"] == {"name": "pv-1"}
+    assert switch["metadata"]["name"] == "pv-1"
     assert [ref.kind for ref in planned.deletes] == [CLAIM]
 
 
