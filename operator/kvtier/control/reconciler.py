@@ -23,6 +23,7 @@ from kvtier.kube.client import ApiError, KubeClient
 from kvtier.pace import DEFAULT, Pace
 from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.model import Plan
+from kvtier.plan.needs import needs
 from kvtier.plan.plan import plan
 from kvtier.plan.pruning import orphans
 from kvtier.plan.status import with_failures
@@ -85,6 +86,10 @@ class Reconciler:
     async def _reconcile(self, pool: KVCachePool, raw: Object) -> float | None:
         now = self.clock()
         key = PoolKey(pool.namespace, pool.name)
+        unlisted = [self._store.unlisted[kind] for kind in self._store.unlisted.keys() & needs(pool)]
+        if unlisted:
+            await self._stop(key, raw, stored.unseen(min(unlisted)))
+            return None  # every LIST queues all pools
         observed = await self._collector.collect(pool, now)
         wanted = plan(pool, observed, now, self._pace)
         self._stopped.pop(key, None)

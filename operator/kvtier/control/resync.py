@@ -3,9 +3,11 @@
 import asyncio
 import logging
 import time
+from collections import Counter
 
 from kvtier.api.kinds import POOL, VOLUME, Object, Resource
 from kvtier.api.names import LABEL_MANAGED_BY, PoolKey
+from kvtier.api.sentences import sentences
 from kvtier.control.queue import WorkQueue
 from kvtier.control.store import Store
 from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, ApiError, KubeClient
@@ -13,6 +15,9 @@ from kvtier.kube.client import CHILDREN, CLUSTER_FACTS, ApiError, KubeClient
 logger = logging.getLogger(__name__)
 
 _SOON_SECONDS = 15.0
+_FORBIDDEN = 403
+_NOT_ABOUT_A_KIND = (0, 429)
+"""Status codes of an API server that cannot be reached, or has too much to do."""
 SELECTOR = f"{LABEL_MANAGED_BY}=kvtier"
 
 
@@ -23,6 +28,7 @@ class Resync:
         self._client = client
         self._store = store
         self._queue = queue
+        self._refused: Counter[str] = Counter()
 
     async def forever(self, seconds: float) -> None:
         """Resync regularly. A failed attempt is only logged, because the store keeps its content.
@@ -35,13 +41,14 @@ class Resync:
             delay = seconds
             try:
                 await self.once()
+                delay = min(seconds, _SOON_SECONDS) if self._store.unlisted else seconds
             except ApiError as error:
                 logger.warning("Resync failed, retrying in %.0f s: %s", seconds, error)
             except Exception:
                 logger.exception("Resync failed unexpectedly, retrying in %.0f s", seconds)
 
     async def until_done(self, retry_seconds: float = 2.0) -> None:
-        """Resync for the first time. It must succeed before anything is reconciled."""
+        """Resync for the first time. Pools must be known before anything is reconciled."""
         while True:
             try:
                 return await self.once()
@@ -50,16 +57,34 @@ class Resync:
                 await asyncio.sleep(max(retry_seconds, error.retry_after or 0.0))
 
     async def once(self) -> None:
-        """Send one LIST per kind. Then queue every pool, changed or not."""
+        """Send one LIST per kind. Then queue every pool, changed or not. ApiError: nothing was queued."""
         started = time.monotonic()
         self._store.set_version(await self._client.server_version())
         for resource in (*CLUSTER_FACTS, *CHILDREN, VOLUME):
-            self._store.replace(resource.kind, await self._list(resource))
+            await self._sync(resource)
         pools = await self._list(POOL)
         self._store.replace(POOL.kind, pools)
         for key in self._store.all_keys():
             self._queue.add(key)
         logger.info("Listed %d pools in %.2f s", len(pools or ()), time.monotonic() - started)
+
+    async def _sync(self, resource: Resource) -> None:
+        """Store all objects of a kind.
+
+        A kind that is refused several times is recorded in the store: only the pools that need it stop. ApiError before
+        that, and while the API server does not answer.
+        """
+        try:
+            found = await self._list(resource)
+        except ApiError as error:
+            self._refused[resource.kind] += 1
+            if error.status in _NOT_ABOUT_A_KIND or self._refused[resource.kind] < _attempts(error):
+                raise
+            self._store.unlisted[resource.kind] = _explain(resource, error)
+            logger.error("Could not list %s: %s", resource.full_name, error)
+        else:
+            del self._refused[resource.kind]
+            self._store.replace(resource.kind, found)
 
     async def _list(self, resource: Resource) -> list[Object] | None:
         self._store.list_begins(resource.kind)
@@ -68,3 +93,20 @@ class Resync:
         if found is None and resource.kind != "ComputeClass":
             raise ApiError(404, "NotServed", f"the API server does not serve {resource.plural}")
         return found
+
+
+def _attempts(error: ApiError) -> int:
+    """How many refusals are no accident. A missing permission rarely is one."""
+    return 2 if error.status == _FORBIDDEN else 5
+
+
+def _explain(resource: Resource, error: ApiError) -> str:
+    if error.status != _FORBIDDEN:
+        return sentences(
+            f"kvtier could not list {resource.full_name}, and changes nothing in this pool until it can",
+            f"The API server said: {error.message}",
+        )
+    return sentences(
+        f"kvtier may not list {resource.full_name}, and changes nothing in this pool until it may",
+        "Apply the ClusterRole of this version: kubectl apply -f manifests/install.yaml",
+    )

@@ -49,6 +49,8 @@ class Store:
         self._lists: dict[str, _List] = defaultdict(_List)
         self._volumes = _LustreVolumes(self._owner_of_claim)
         self._neighbours = Neighbourhood()
+        self.unlisted: dict[str, str] = {}
+        """Kinds that could not be listed, with the reason. Nothing may be concluded from their objects."""
 
     def pool(self, key: PoolKey) -> Object | None:
         return self._pools.get(key)
@@ -129,6 +131,7 @@ class Store:
 
     def replace(self, kind: str, objects: Iterable[Object] | None) -> set[PoolKey]:
         """Store all objects of a kind from a LIST (None: the kind is not served). Finds deletions missed by watches."""
+        self.unlisted.pop(kind, None)
         if kind not in _KEPT_KINDS:
             return self._replace_facts(kind, list(objects or ()))
         if kind == COMPUTE_CLASS.kind:

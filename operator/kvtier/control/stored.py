@@ -52,6 +52,11 @@ def invalid(error: ValidationError) -> Condition:
     return false(READY, Reason.INVALID_SPEC, message)
 
 
+def unseen(why: str) -> Condition:
+    """Ready, if objects that the pool depends on are unknown."""
+    return unknown(READY, Reason.NOT_READABLE, why)
+
+
 def failed(error: Exception) -> Condition:
     """Ready, after an error that kvtier did not expect."""
     message = sentences(

@@ -288,6 +288,35 @@ async def test_a_deletion_ends_even_if_its_status_cannot_be_written(broken: list
     assert cluster.new_writes() == [("apply", "Event"), ("apply", "KVCachePool")]
 
 
+WHY = "kvtier may not list jobs.batch."
+
+
+async def test_a_pool_that_needs_an_unknown_kind_is_left_as_it_is() -> None:
+    cluster = Cluster(stored(), live(manifest(pool(), "Service")))
+    cluster.store.unlisted["Job"] = WHY
+    assert await cluster.reconcile() is None
+    assert cluster.new_writes() == [("status", "KVCachePool"), ("apply", "Event")]
+    ready = cluster.status()["conditions"][0]
+    assert (ready["status"], ready["reason"], ready["message"]) == ("Unknown", "NotReadable", WHY)
+
+
+async def test_a_pool_that_does_not_need_the_unknown_kind_is_reconciled() -> None:
+    cluster = Cluster(stored(**PLAIN))
+    cluster.store.unlisted["Job"] = WHY
+    await cluster.reconcile()
+    assert ("apply", "Deployment") in cluster.new_writes()
+
+
+async def test_a_teardown_takes_no_step_while_a_kind_is_unknown() -> None:
+    cluster = Cluster(going(FINALIZER, **PLAIN), live(manifest(pool(), "ComputeClass")))
+    cluster.store.unlisted["Deployment"] = WHY
+    await cluster.reconcile()
+    assert cluster.new_writes() == [("status", "KVCachePool")]
+    cluster.clock("2026-11-29T12:30:01Z")
+    await cluster.reconcile()
+    assert cluster.new_writes() == [("apply", "Event"), ("apply", "KVCachePool")]
+
+
 async def test_a_spec_that_was_nested_too_deeply_is_reported() -> None:
     cluster = Cluster({key: value for key, value in stored().items() if key != "spec"})
     await cluster.reconcile()

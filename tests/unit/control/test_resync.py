@@ -13,6 +13,7 @@ from kvtier.kube.client import ApiError
 from unit import virtual_time
 from unit.builders import document, live, manifest, pool
 from unit.memory import MemoryClient, Request
+from unit.tables import table
 from unit.virtual_time import in_virtual_time
 
 POOL = document(metadata={"resourceVersion": "1"})
@@ -62,14 +63,59 @@ async def test_a_cluster_without_compute_classes_is_accepted() -> None:
     assert not store.cluster().compute_class_served
 
 
-@pytest.mark.parametrize("kind", ["KVCachePool", "Deployment", "Node"])
-async def test_any_other_kind_that_is_not_served_is_an_error(kind: str) -> None:
+async def test_pools_that_are_not_served_are_an_error() -> None:
     client, store, _, resync = _parts(POOL)
     store.put("KVCachePool", POOL)
-    client.unserved = {kind}
+    client.unserved = {"KVCachePool"}
     with pytest.raises(ApiError, match="does not serve"):
         await resync.once()
     assert store.pool(KEY) is not None
+
+
+FORBIDDEN = ApiError(403, "Forbidden", "jobs.batch is forbidden")
+MAY_NOT = (
+    "kvtier may not list jobs.batch, and changes nothing in this pool until it may. Apply the ClusterRole of this "
+    "version: kubectl apply -f manifests/install.yaml"
+)
+COULD_NOT = (
+    "kvtier could not list jobs.batch, and changes nothing in this pool until it can. The API server said: a webhook "
+    "failed."
+)
+
+
+@in_virtual_time
+@table(
+    "error, seconds, why",
+    {
+        "a missing permission is certain after two attempts": (FORBIDDEN, 2, MAY_NOT),
+        "any other refusal after five": (ApiError(500, "InternalError", "a webhook failed"), 8, COULD_NOT),
+    },
+)
+async def test_a_kind_that_is_refused_stops_no_other(error: ApiError, seconds: int, why: str) -> None:
+    client, store, queue, resync = _parts(POOL)
+    job = live(manifest(pool(), "Service"), kind="Job")
+    store.put("Job", job)
+    client.refuse = lambda request: error if request[:2] == ("list", "Job") else None
+    await resync.until_done()
+    assert virtual_time.now() == seconds
+    assert store.unlisted == {"Job": why}
+    assert store.objects(KEY), "what is known stays"
+    assert await queue.get() == KEY
+    client.refuse = lambda request: None
+    await resync.once()
+    assert store.unlisted == {}
+    assert store.objects(KEY) == {}
+
+
+@in_virtual_time
+async def test_a_refused_kind_is_listed_again_soon() -> None:
+    client, store, _, resync = _parts(POOL)
+    client.refuse = lambda request: FORBIDDEN if request[1] == "Job" and virtual_time.now() < 400 else None
+    await resync.until_done()
+    again = asyncio.create_task(resync.forever(300))
+    await asyncio.sleep(420)
+    again.cancel()
+    assert store.unlisted == {}
 
 
 @in_virtual_time
