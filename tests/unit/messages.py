@@ -28,11 +28,12 @@ _ROOMS = ("checks", "control", "engines", "facts", "gcp", "plan", "sizing")
 _ELSEWHERE = {
     "plan/offline.py",
     "plan/model_sizes.py",
+    "plan/templates/fetch_adapters.py",
     "sizing/chunks.py",
     "sizing/models.py",
     "sizing/suggestions.py",
 }
-"""What `kvtier render` says on standard error, and fields of the status that are no messages."""
+"""What `kvtier render` and an init container print, and fields of the status that are no messages."""
 _WORDS = re.compile(r"[A-Za-z]+")
 _TYPES = [value for name, value in vars(conditions).items() if name.isupper() and isinstance(value, str)]
 _EVENT = "Event"

@@ -20,7 +20,7 @@ from unit.verdicts import assert_verdict
 
 ROOT = Path(__file__).parents[2]
 SAMPLES = {path.stem: path for path in sorted((ROOT / "manifests" / "samples").glob("*.yaml"))}
-PARTS = {"pod", "cache_server"}
+PARTS = {"pod", "cache_server", "adapters"}
 """Templates that other templates include."""
 
 of_each_kind = pytest.mark.parametrize("child", CHILD_KINDS, ids=lambda child: child.kind)

@@ -120,7 +120,11 @@ def _named(rows: dict[str, dict[str, Any]]) -> dict[str, dict[str, Any]]:
 
 
 class EngineTable(Table):
-    """All of `data/engines.yaml`, the newest version first."""
+    """All of `data/engines.yaml`, the newest version first.
+
+    `runtime_updates`: variables with which requests can change the weights of a running engine. `content_types`: names
+    of adapters that vLLM also uses for requests that do not name them.
+    """
 
     default_image: str
     versions: Annotated[dict[str, EngineFacts], BeforeValidator(_named)]
@@ -128,6 +132,8 @@ class EngineTable(Table):
     chunk: ChunkLimits
     conflicts: tuple[Conflict, ...]
     owned: tuple[str, ...]
+    runtime_updates: tuple[str, ...]
+    content_types: tuple[str, ...]
 
 
 class AdapterKeys(Row):
@@ -176,10 +182,14 @@ class Pair(Row):
 
 
 class LMCacheTable(Table):
-    """All of `data/lmcache.yaml`."""
+    """All of `data/lmcache.yaml`.
+
+    `unkeyed_flags`: flags of vLLM for inputs of requests that LMCache's keys do not contain.
+    """
 
     versions: dict[str, LMCacheFacts]
     pairs: tuple[Pair, ...]
+    unkeyed_flags: tuple[str, ...]
 
 
 ENGINES = EngineTable.model_validate(table("engines"))

@@ -13,12 +13,24 @@ _FLAGS = (
 )
 MANAGED_FLAGS = tuple(dict.fromkeys(_FLAGS))
 """Flags that, in any version, set what kvtier also sets."""
+ADAPTER_FLAGS = tuple(
+    flag
+    for version in ENGINES.versions.values()
+    for name in ("enableAdapters", "adapters")
+    for flag in version.flags[name]
+)
+"""Those of them that add LoRA adapters."""
 
 
 def managed_flag(argument: str) -> str | None:
     """The managed flag that `argument` sets, in any spelling that vLLM's parser accepts, else None."""
+    return one_of(argument, MANAGED_FLAGS)
+
+
+def one_of(argument: str, flags: Collection[str]) -> str | None:
+    """The first of `flags` that `argument` sets, maybe abbreviated, else None."""
     flag = plain_flag(argument)
-    return next((managed for managed in MANAGED_FLAGS if flag and managed.startswith(flag)), None)
+    return next((known for known in flags if flag and known.startswith(flag)), None)
 
 
 def plain_flag(argument: str) -> str | None:

@@ -5,7 +5,7 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data.engines import EngineFacts
-from kvtier.engines import lmcache, native
+from kvtier.engines import adapters, lmcache, native
 from kvtier.engines.fingerprint import directory
 from kvtier.engines.versions import facts
 
@@ -17,7 +17,8 @@ HASH_SEED = "0"
 def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int) -> list[str]:
     """The engine's command line after the image's shell: `vllm serve ...`, one list item per argument.
 
-    Text of users is always after `=`, or alone as the model, so that it cannot become a flag.
+    Text of users is always after `=`, or alone as the model or an adapter, so that it cannot become a flag. A flag
+    follows the list of adapters, so that extraArgs cannot extend it.
     """
     engine = facts(model)
     values = _values(model)
@@ -25,7 +26,9 @@ def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_ch
         config = _transfer_config(pool, model, with_lustre, blocks_per_chunk, engine)
         values["transferConfig"] = json.dumps(config, separators=(",", ":"))
     given = [f"{engine.flag(name)}={value}" for name, value in values.items() if value is not None]
-    return ["vllm", "serve", model.model, engine.flag("prefixCaching"), *given, *model.extra_args]
+    lora = [engine.flag("enableAdapters"), engine.flag("adapters"), *adapters.modules(model)]
+    served = [*(lora if model.adapters else []), *given]
+    return ["vllm", "serve", model.model, engine.flag("prefixCaching"), *served, *model.extra_args]
 
 
 def _values(model: ServedModel) -> dict[str, Any]:

@@ -1,10 +1,13 @@
 """The Deployment and the Service of a model: engine, LMCache server, placement, and additions of the user.
 
-These are the values of the templates `deployment`, `cache_server`, `pod` and `service`. `engines/` builds the
-arguments of vLLM and LMCache.
+These are the values of the templates `deployment`, `cache_server`, `adapters`, `pod` and `service`. `engines/` builds
+the arguments of vLLM and LMCache.
 """
 
+import json
 from collections.abc import Mapping, Sequence
+from functools import cache
+from importlib.resources import files
 from typing import Any
 
 from kvtier.api import names, placement
@@ -15,6 +18,7 @@ from kvtier.api.v1alpha1.served_model import Variable
 from kvtier.api.v1alpha1.tiers import CREDENTIALS
 from kvtier.context import ModelView
 from kvtier.data.engines import LMCACHE
+from kvtier.engines import adapters
 from kvtier.engines.arguments import PORT, argv, environment
 from kvtier.engines.lmcache import HEALTH_PATH, HTTP_PORT, POD_NAME, expandable, server_argv
 from kvtier.plan.children import child, owner
@@ -45,6 +49,7 @@ def deployment(pool: KVCachePool, model: ModelView, claim: str | None) -> Manife
         local_ssd=canonical(tier.capacity.bytes) if tier else None,
         claim=claim,
         cache_server=server,
+        adapters=_adapters(model),
         **_engine(pool, model, claim is not None),
         **placed(pool, model.spec),
         **_additions(_given(model.spec), labels),
@@ -155,6 +160,27 @@ def _cache_server(pool: KVCachePool, model: ModelView, with_lustre: bool) -> dic
         "memory_limit": canonical(size.server_limit),
         "startup_failures": startup_failures(seconds, cpu_tier, model.engine.pin_seconds_per_gib),
     }
+
+
+# LoRA adapters.
+
+
+def _adapters(model: ModelView) -> dict[str, Any] | None:
+    """The init container that fetches the adapters, None without any. No shell sees the text of users."""
+    sources = adapters.sources(model.spec)
+    if not sources:
+        return None
+    return {
+        "script": literal(fetch_script()),
+        "args": [literal(json.dumps(source)) for source in sources],
+        "env": variables(model, bucket=None),
+    }
+
+
+@cache
+def fetch_script() -> str:
+    """The Python program of that container. Its arguments are `adapters.sources`, each as JSON."""
+    return files("kvtier.plan").joinpath("templates/fetch_adapters.py").read_text(encoding="utf-8")
 
 
 # Where Pods run, and what users add to them.

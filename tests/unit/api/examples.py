@@ -55,6 +55,10 @@ def _arguments(*arguments: str) -> Changes:
     return _served(extraArgs=list(arguments))
 
 
+def _adapter(**fields: Any) -> Changes:
+    return _served(adapters=[{**_SQL, **fields}])
+
+
 def _env(*variables: Changes) -> Changes:
     return _served(env=list(variables))
 
@@ -81,7 +85,15 @@ _SQUASH: Changes = {
     "squashUID": 1000,
     "exceptions": [{"name": "admins", "addressRanges": ["10.0.0.0/24", "10.0.1.7"]}],
 }
-_MANAGED = "extraArgs must not set a flag that kvtier manages: use the field of the model instead"
+_MANAGED = "extraArgs must not set a flag that kvtier manages: use the field of the model instead (adapters, for LoRA)"
+_UNKEYED = (
+    "engine.backend LMCache must not be used with adapters, or with extraArgs --enable-lora, --lora-modules, "
+    "--default-mm-loras, --enable-prompt-embeds: LMCache's keys do not contain them, so engines would read blocks of "
+    "other inputs. Use engine.backend Native"
+)
+_RUNTIME = "env must not set a variable that lets requests change the weights of a running engine"
+_CONTENT = "name of an adapter must not be a type of chat content, because vLLM uses such an adapter for all requests"
+_SQL = {"name": "sql", "model": "example/sql-lora", "revision": "v2"}
 _ONLY_API = "dynamicTier, kmsKey, placementPolicy, accessRules, maintenanceWindow can be set only with provisioner API"
 _ONLY_EXISTING = (
     "instance, address can be set only with provisioner Existing: the other provisioners create an instance"
@@ -383,6 +395,65 @@ ENGINES = {
     ),
 }
 
+ADAPTERS = {
+    "an adapter with LMCache": _no(_served(engine=_LMCACHE, adapters=[_SQL]), _UNKEYED),
+    **{
+        f"LMCache with {argument}": _no(_served(engine=_LMCACHE, extraArgs=[argument]), _UNKEYED)
+        for argument in ("--enable-prompt-embeds", "--enable_prompt_emb", "--enable-lora", "--lora-mod=a=/a")
+    },
+    **{
+        f"adapters by {' '.join(arguments)}": _no(
+            _arguments(*arguments),
+            _MANAGED,
+            f"extraArgs: {arguments[0]!r} sets {flag}, which kvtier manages: use adapters of the model",
+        )
+        for flag, *arguments in (
+            ("--enable-lora", "--enable-lora"),
+            ("--no-enable-lora", "--no_enable_lora"),
+            ("--lora-modules", "--lora-modules", "sql=/adapters/sql"),
+            ("--lora-modules", "--lora_modul=sql=/adapters/sql"),
+            ("--default-mm-loras", '--default-mm-loras={"audio": "/adapters/audio"}'),
+        )
+    },
+    **{
+        f"the variable {name}": _no(_env({"name": name, "value": "1"}), _RUNTIME)
+        for name in (
+            "VLLM_ALLOW_RUNTIME_LORA_UPDATING",
+            "VLLM_LORA_RESOLVER_CACHE_DIR",
+            "VLLM_LORA_RESOLVER_HF_REPO_LIST",
+            "VLLM_SERVER_DEV_MODE",
+        )
+    },
+    "a variable for updates from a Secret": _no(
+        _env({"name": "VLLM_ALLOW_RUNTIME_LORA_UPDATING", **_FROM_SECRET}), _RUNTIME
+    ),
+    "an adapter with the name of its model": _no(
+        _adapter(name="llama"),
+        "name of an adapter must not be the name of its model: requests choose between them by name",
+    ),
+    **{f"an adapter with the name {name}": _no(_adapter(name=name), _CONTENT) for name in ("text", "image")},
+    "an adapter twice": _twice(_served(adapters=[_SQL, _SQL])),
+    **{
+        f"{field} {value!r} of an adapter": _no(
+            _adapter(**{field: value}), f"spec.models[0].adapters[0].{field}"
+        )
+        for field, value in (
+            ("name", "sql=/etc"),
+            ("name", "a,b"),
+            ("name", "--port"),
+            ("name", ""),
+            ("model", "--port=1"),
+            ("model", "../adapters"),
+            ("model", "/"),
+            ("model", "/adapters/../etc"),
+            ("model", "a/b/c"),
+            ("model", "https://example/a"),
+            ("revision", ""),
+            ("path", "/adapters"),
+        )
+    },
+}
+
 MODELS = {
     "no models": _no({"models": []}, "spec.models"),
     "two models with one name": _twice({"models": [model(), model()]}),
@@ -433,14 +504,14 @@ PODS = {
     "an invalid label value": _no(_pod(labels={"a": "b c"}), "labels"),
     "a volume of a tier": _no(
         _pod(volumes=[{"name": "lustre", "emptyDir": {}}]),
-        "podTemplate.volumes must not use a name reserved for kvtier: shm, home, tmp, local-ssd, lustre",
+        "podTemplate.volumes must not use a name reserved for kvtier: shm, home, tmp, local-ssd, lustre, lo",
     ),
     "a volume without a name": _no(_pod(volumes=[{"emptyDir": {}}]), "name"),
     "a volume whose name is a number": _no(_pod(volumes=[{"name": 1}]), "name"),
     "a volume twice": _twice(_pod(volumes=[{"name": "a"}, {"name": "a"}])),
     "a second engine": _no(
         _pod(containers=[{"name": "engine"}]),
-        "containers and initContainers of podTemplate must not use a name reserved for kvtier: engine, cache-server",
+        "containers and initContainers of podTemplate must not use a name reserved for kvtier: engine, cache-server,",
     ),
     "an init container with the engine's name": _no(
         _pod(initContainers=[{"name": "engine"}]),
@@ -478,7 +549,7 @@ NODES = {
     "a YAML boolean as mode": _no({"mode": True}, "spec.mode"),
 }
 
-REFUSED = CAPACITIES | LUSTRE | TIERS | ENGINES | MODELS | PODS | NODES
+REFUSED = CAPACITIES | LUSTRE | TIERS | ENGINES | ADAPTERS | MODELS | PODS | NODES
 
 ACCEPTED: dict[str, Changes] = {
     "an ordinary pool": {},
@@ -534,6 +605,18 @@ ACCEPTED: dict[str, Changes] = {
     "an inline model configuration": _served(modelConfigFrom={"inline": '{"model_type": "llama"}'}),
     "a model configuration in a ConfigMap": _served(
         modelConfigFrom={"configMapKeyRef": {"name": "a", "key": "llama.json"}}
+    ),
+    "adapters, with the flags that size their memory": _served(
+        adapters=[
+            _SQL,
+            {"name": "law", "model": "/my models/law.v1", "revision": "$(date) ü"},
+            {"name": "text-2", "model": "Example_1/x"},
+        ],
+        extraArgs=["--max-lora-rank=64", "--max-loras=3", "--max-cpu-loras", "8", "--lora-dtype=bfloat16"],
+    ),
+    "prompt embeddings with backend Native": _arguments("--enable-prompt-embeds"),
+    "no prompt embeddings, with LMCache": _served(
+        engine=_LMCACHE, extraArgs=["--no-enable-prompt-embeds"], adapters=[]
     ),
     "flags that kvtier does not manage": _arguments(
         "--enable-chunked-prefill", "--seed", "-1", '--hf-overrides={"a": "--port"}', "-O3"

@@ -18,6 +18,10 @@ from unit.tables import table
 
 ODD_TEXT = 'it\'s "quoted" $HOME $(id) {} {{ x }} \n second line 😀 ; rm -rf / --port=1'
 NO_TIERS = {"cpu": None, "lustre": None}
+ADAPTERS = [
+    {"name": "sql", "model": "example/sql", "revision": "v2"},
+    {"name": "law", "model": "/models/$(HOME) law"},
+]
 WHOLE = {
     "revision": "main",
     "maxModelLen": 131072,
@@ -123,3 +127,18 @@ def test_a_flag_or_key_that_a_version_renames_needs_only_its_row(monkeypatch: py
 
 def test_every_pod_hashes_with_the_same_seed() -> None:
     assert environment()["PYTHONHASHSEED"] == "0"
+
+
+def test_adapters_are_a_list_that_extra_arguments_cannot_extend() -> None:
+    of = pool(models=[model(adapters=ADAPTERS, extraArgs=["more=/etc", "--max-loras", "2"])])
+    line = _line(of)
+    start = line.index("--enable-lora")
+    flag, *modules, after = line[start + 1 : start + 5]
+    assert flag == "--lora-modules"
+    assert [one.partition("=/kv/adapters/")[0] for one in modules] == ["sql", "law"]
+    assert after.startswith("--served-model-name=")
+    assert line[-3:] == ["more=/etc", "--max-loras", "2"]
+
+
+def test_without_adapters_no_flag_of_lora_is_rendered() -> None:
+    assert [one for one in _line(pool()) if "lora" in one] == []

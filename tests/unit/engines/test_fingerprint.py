@@ -54,6 +54,11 @@ def test_it_changes_with(change: dict[str, Any]) -> None:
     assert _print(**change) != _print()
 
 
+def test_adapters_share_the_directory_of_their_model() -> None:
+    adapter = {"name": "sql", "model": "example/sql", "revision": "v2"}
+    assert _print(adapters=[adapter]) == _print(), "vLLM's keys contain the adapter"
+
+
 def test_no_two_changes_share_a_directory() -> None:
     prints = {name: _print(**change) for name, change in CHANGES.items()}
     assert [pair for pair in combinations(prints, 2) if prints[pair[0]] == prints[pair[1]]] == []

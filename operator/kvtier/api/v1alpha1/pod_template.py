@@ -10,8 +10,8 @@ from kvtier.api.fields import AnyObject, DnsLabel, ObjectName, list_map
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.nodepool import LabelValue
 
-RESERVED_VOLUMES = ("shm", "home", "tmp", "local-ssd", "lustre")
-RESERVED_CONTAINERS = ("engine", "cache-server")
+RESERVED_VOLUMES = ("shm", "home", "tmp", "local-ssd", "lustre", "lora-adapters")
+RESERVED_CONTAINERS = ("engine", "cache-server", "lora-adapters")
 RESERVED_PATHS = ("/dev/shm", "/home/vllm", "/tmp", "/kv")  # noqa: S108 - paths in the container
 OWN_DOMAIN = "kvtier.dev/"
 _NOT_OURS = f"!(c.name in {json.dumps(RESERVED_CONTAINERS)})"

@@ -7,16 +7,18 @@ from pydantic import Field, StringConstraints
 
 from kvtier.api.fields import Count, DnsLabel, ObjectName, Quantity, list_map
 from kvtier.api.rules import ApiModel, Rule
+from kvtier.api.v1alpha1.adapters import Adapter
 from kvtier.api.v1alpha1.engine import Engine
 from kvtier.api.v1alpha1.pod_template import PodTemplate
-from kvtier.data.engines import ENGINES
-from kvtier.data.vllm_flags import MANAGED_FLAGS, managed_flag
+from kvtier.data.engines import ENGINES, LMCACHE
+from kvtier.data.vllm_flags import ADAPTER_FLAGS, MANAGED_FLAGS, managed_flag, one_of
 
 VariableName = Annotated[str, StringConstraints(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$", max_length=253)]
 Key = Annotated[str, StringConstraints(pattern=r"^[-._a-zA-Z0-9]+$", min_length=1, max_length=253)]
 Argument = Annotated[str, StringConstraints(min_length=1, max_length=2048)]
 
 OWNED_VARIABLES = ENGINES.owned
+RUNTIME_VARIABLES = ENGINES.runtime_updates
 _DTYPES = tuple(dict.fromkeys(dtype for row in ENGINES.versions.values() for dtype in row.kv_cache_dtypes))
 KVCacheDtype = Literal[_DTYPES]  # type: ignore[valid-type]
 
@@ -127,7 +129,22 @@ def _unmanaged(model: "ServedModel") -> bool:
 def _explain_managed(model: "ServedModel") -> str:
     argument = next(a for a in model.extra_args if managed_flag(a))
     managed = managed_flag(argument)
-    return f"extraArgs: {argument[:80]!r} sets {managed}, which kvtier manages: use the field of the model"
+    field = "adapters of the model" if managed in ADAPTER_FLAGS else "the field of the model"
+    return f"extraArgs: {argument[:80]!r} sets {managed}, which kvtier manages: use {field}"
+
+
+def _sets_none(flags: tuple[str, ...]) -> str:
+    """CEL: no item of extraArgs sets one of `flags`, in the spellings of `data/vllm_flags.py`."""
+    return (
+        "self.extraArgs.map(a, a.split('=', 2)[0].split('.', 2)[0].replace('_', '-'))"
+        f".all(f, !f.startsWith('-') || f == '-' || !{json.dumps(flags)}.exists(m, m.startsWith(f)))"
+    )
+
+
+def _all_in_keys(model: "ServedModel") -> bool:
+    """Whether the keys of the backend contain everything that changes the bytes of a block."""
+    unkeyed = any(one_of(argument, LMCACHE.unkeyed_flags) for argument in model.extra_args)
+    return model.engine.backend != "LMCache" or not (model.adapters or unkeyed)
 
 
 def _explain_owned(model: "ServedModel") -> str:
@@ -160,6 +177,14 @@ class ServedModel(ApiModel):
             "Not needed for models that kvtier knows, such as Llama 3 and Qwen3."
         ),
     ] = None
+    adapters: Annotated[
+        list[Adapter],
+        Field(
+            max_length=64,
+            json_schema_extra=list_map("name"),
+            description="LoRA adapters that the engines serve beside the model.",
+        ),
+    ] = []
     engine: Engine = Engine()
     replicas: Annotated[int | None, Field(ge=0, le=10_000, description="Number of Pods. If omitted, 1.")] = (
         None
@@ -233,11 +258,31 @@ class ServedModel(ApiModel):
             holds=lambda model: (model.max_num_batched_tokens or 10**9) >= (model.max_num_seqs or 0),
         ),
         Rule(
-            message="extraArgs must not set a flag that kvtier manages: use the field of the model instead",
-            cel="!has(self.extraArgs) || self.extraArgs.map(a, a.split('=', 2)[0].split('.', 2)[0].replace('_', '-'))"
-            f".all(f, !f.startsWith('-') || f == '-' || !{json.dumps(MANAGED_FLAGS)}.exists(m, m.startsWith(f)))",
+            message="extraArgs must not set a flag that kvtier manages: use the field of the model instead (adapters, "
+            "for LoRA)",
+            cel=f"!has(self.extraArgs) || {_sets_none(MANAGED_FLAGS)}",
             holds=_unmanaged,
             explain=_explain_managed,
+        ),
+        Rule(
+            message="engine.backend LMCache must not be used with adapters, or with extraArgs "
+            + ", ".join(LMCACHE.unkeyed_flags)
+            + ": LMCache's keys do not contain them, so engines would read blocks of other inputs. Use engine.backend "
+            "Native",
+            cel="self.engine.backend != 'LMCache' || ((!has(self.adapters) || self.adapters.size() == 0) && "
+            f"(!has(self.extraArgs) || {_sets_none(LMCACHE.unkeyed_flags)}))",
+            holds=_all_in_keys,
+        ),
+        Rule(
+            message="name of an adapter must not be the name of its model: requests choose between them by name",
+            cel="!has(self.adapters) || self.adapters.all(a, a.name != self.name)",
+            holds=lambda model: all(adapter.name != model.name for adapter in model.adapters),
+        ),
+        Rule(
+            message="env must not set a variable that lets requests change the weights of a running engine, because "
+            "its cached blocks would stay: use adapters instead of " + ", ".join(RUNTIME_VARIABLES),
+            cel=f"!has(self.env) || self.env.all(v, !(v.name in {json.dumps(RUNTIME_VARIABLES)}))",
+            holds=lambda model: not any(v.name in RUNTIME_VARIABLES for v in model.env),
         ),
         Rule(
             message="env must not set a variable that is reserved for kvtier: " + ", ".join(OWNED_VARIABLES),
