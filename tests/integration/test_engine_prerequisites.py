@@ -86,6 +86,36 @@ def test_conflicting_settings_are_refused_and_both_are_named(pools: Pools) -> No
     pools.wait("fine")
 
 
+UNTESTED = {"type": "EngineSupported", "reason": "Untested"}
+
+
+def test_an_engine_of_an_untested_version_is_created_once_the_user_vouches_for_it(pools: Pools) -> None:
+    pools.create("next", models__0__engine={"image": "vllm/vllm-openai:v0.34.1"})
+    found = pools.wait("next", "EngineSupported", "False", "Untested")
+    assert "vLLM 0.34" in found["message"]
+    assert "add {type: EngineSupported, reason: Untested} to spec.acknowledgedConditions" in found["message"]
+    pools.wait("next", "StorageReady")
+    assert pools.children(*DEPLOYMENT) == []
+    pools.patch("next", {"acknowledgedConditions": [UNTESTED]})
+    pools.wait("next")
+    assert pools.condition("next", "EngineSupported")["status"] == "Unknown"
+    assert "v0.34.1" in str(pools.child(*DEPLOYMENT))
+
+
+def test_a_running_engine_stays_until_the_user_vouches_for_its_new_version(pools: Pools) -> None:
+    created = pools.create("moved")
+    pools.wait("moved")
+    before, model = _generation(pools), created["spec"]["models"][0]
+    pools.patch("moved", {"models": [model | {"engine": {"version": "0.34"}}]})
+    pools.wait("moved", "Ready", "False", "Untested")
+    assert _generation(pools) == before
+    old = pools.get("moved")["status"]["models"][0]["fingerprint"]
+    pools.patch("moved", {"acknowledgedConditions": [UNTESTED]})
+    pools.wait("moved")
+    eventually(lambda: _generation(pools) == before + 1, what="engines have the new version")
+    assert old in str(pools.child(*DEPLOYMENT))
+
+
 def test_an_edit_with_which_engines_would_not_start_does_not_change_them(pools: Pools) -> None:
     created = pools.create("typed")
     pools.wait("typed")

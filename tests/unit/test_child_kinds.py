@@ -14,7 +14,7 @@ from kvtier.api.reasons import Reason
 from kvtier.cli.common import load
 from kvtier.plan.model import Failure, key
 from kvtier.plan.status import Verdicts, ready, with_failures
-from unit.builders import NOW, checks
+from unit.builders import NOW, checks, pool
 from unit.simulation import Simulation, in_use
 from unit.verdicts import assert_verdict
 
@@ -64,7 +64,7 @@ def test_no_applied_object_is_deleted(sample: str) -> None:
 @of_each_kind
 def test_a_pool_is_not_ready_while_the_concern_of_a_kind_is_false(child: ChildKind) -> None:
     failed = false(child.concern, Reason.FAILED, "it failed")
-    overall = ready(Verdicts(checks(), {child.concern: failed}), opportunistic=False)
+    overall = ready(Verdicts(checks(), {child.concern: failed}, pool().spec), opportunistic=False)
     assert_verdict(overall, "Ready", "False", "Failed", f"{child.concern}: it failed")
 
 

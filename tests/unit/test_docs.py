@@ -187,6 +187,16 @@ def test_an_entry_of_the_runbook_names_its_condition_and_ends_at_a_command(
     assert body.rstrip().endswith("```")
 
 
+def test_the_guide_lists_every_reason_for_which_the_user_can_vouch() -> None:
+    page = (ROOT / "docs" / "how-to" / "vouch-for-a-prerequisite.md").read_text()
+    lines = re.findall(r"^\| `(\w+)` \| (.+) \|$", page, re.MULTILINE)
+    shown = {(type_, reason) for type_, reasons in lines for reason in re.findall(r"`(\w+)`", reasons)}
+    assert {type_ for type_, _ in shown} == set(conditions.VOUCHABLE)
+    assert shown == {
+        (type_, reason) for type_ in conditions.VOUCHABLE for reason in _named(type_) if Reason(reason).vouch
+    }
+
+
 # How-to guides.
 
 GUIDES = sorted((ROOT / "docs" / "how-to").glob("*.md"))

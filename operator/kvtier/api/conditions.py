@@ -33,6 +33,20 @@ MODELS_READY = "ModelsReady"
 EVICTION_HEALTHY = "EvictionHealthy"
 DELETING = "Deleting"
 
+VOUCHABLE = (
+    GKE_VERSION_SUPPORTED,
+    NODE_IMAGE_SUPPORTED,
+    ZONE_MATCHED,
+    NETWORK_MATCHED,
+    PORT_MATCHED,
+    CAPACITY_VALID,
+    LOCAL_SSD_SUPPORTED,
+    CPU_TIER_FITS,
+    ENGINE_SUPPORTED,
+    KV_CACHE_DTYPE_SUPPORTED,
+)
+"""Prerequisites that may have a reason for which the user can vouch (`Reason.vouch`)."""
+
 Status = Literal["True", "False", "Unknown"]
 
 
@@ -40,7 +54,12 @@ class Condition(ApiModel):
     """One aspect of the pool, in the shape of metav1.Condition."""
 
     type: Annotated[str, Field(description="Type of the condition, such as StorageReady.")]
-    status: Annotated[Status, Field(description="True, False, or Unknown: kvtier could not read it.")]
+    status: Annotated[
+        Status,
+        Field(
+            description="True, False, or Unknown: kvtier could not read it, or spec.acknowledgedConditions accepts it."
+        ),
+    ]
     reason: Annotated[str, Field(description="Reason of the status, a CamelCase word for programs.")]
     message: Annotated[
         str, AfterValidator(printable), Field(description="Text for people: what was seen, and what to do.")
@@ -63,6 +82,12 @@ class Condition(ApiModel):
         """Whether the missing part is being created, so that the pool is starting, not blocked."""
         known = Reason.of(self.reason)
         return known is not None and known.progress
+
+    @property
+    def vouchable(self) -> bool:
+        """Whether spec.acknowledgedConditions may accept it."""
+        known = Reason.of(self.reason)
+        return self.status != "True" and self.type in VOUCHABLE and known is not None and known.vouch
 
     @property
     def deserves_event(self) -> bool:

@@ -7,7 +7,7 @@ planner has no lists of reasons.
 from enum import StrEnum
 from typing import Self
 
-_PROGRESS, _EVENT = "progress", "event"
+_PROGRESS, _EVENT, _VOUCH = "progress", "event", "vouch"
 
 
 class Reason(StrEnum):
@@ -15,16 +15,20 @@ class Reason(StrEnum):
 
     `progress`: the missing part is being created, so that the pool is starting, not blocked. A False condition without
     `progress` counts as a failure. `event`: a failure that leaves the pool ready. It gets a Warning Event,
-    because otherwise nobody would notice it.
+    because otherwise nobody would notice it. `vouch`: kvtier judges by a table or a rule that may be
+    outdated or incomplete, so the user may know better (spec.acknowledgedConditions). It is never a reason that guards
+    other users, that stands for wrong tokens, or for something that kvtier saw to be missing.
     """
 
     progress: bool
     event: bool
+    vouch: bool
 
     def __new__(cls, value: str, *follows: str) -> Self:
         member = str.__new__(cls, value)
         member._value_ = value
         member.progress, member.event = _PROGRESS in follows, _EVENT in follows
+        member.vouch = _VOUCH in follows
         return member
 
     @classmethod
@@ -39,12 +43,12 @@ class Reason(StrEnum):
     # Several conditions
     NOT_NEEDED = "NotNeeded"
     SUPPORTED = "Supported"
-    NOT_SUPPORTED = "NotSupported"
+    NOT_SUPPORTED = "NotSupported", _VOUCH
     FITS = "Fits"
     TOO_LARGE = "TooLarge"
     MATCHED = "Matched"
     NOT_READABLE = "NotReadable"
-    MACHINE_TYPE_UNKNOWN = "MachineTypeUnknown"
+    MACHINE_TYPE_UNKNOWN = "MachineTypeUnknown", _VOUCH
     INSTANCE_NOT_SEEN = "InstanceNotSeen"
     INSTANCE_UNKNOWN = "InstanceUnknown"
     LUSTRE_API_UNAVAILABLE = "LustreAPIUnavailable"
@@ -63,10 +67,10 @@ class Reason(StrEnum):
 
     # GKEVersionSupported
     NO_GATE = "NoGate"
-    VERSION_NOT_RECOGNISED = "VersionNotRecognised"
-    NODE_VERSION_NOT_RECOGNISED = "NodeVersionNotRecognised"
-    CONTROL_PLANE_TOO_OLD = "ControlPlaneTooOld"
-    NODES_TOO_OLD = "NodesTooOld"
+    VERSION_NOT_RECOGNISED = "VersionNotRecognised", _VOUCH
+    NODE_VERSION_NOT_RECOGNISED = "NodeVersionNotRecognised", _VOUCH
+    CONTROL_PLANE_TOO_OLD = "ControlPlaneTooOld", _VOUCH
+    NODES_TOO_OLD = "NodesTooOld", _VOUCH
 
     # LustreDriverEnabled
     ENABLED = "Enabled"
@@ -78,27 +82,27 @@ class Reason(StrEnum):
     # NodeImageSupported
     COS = "COS"
     COMPUTE_CLASS_USES_COS = "ComputeClassUsesCOS"
-    NOT_COS = "NotCOS"
+    NOT_COS = "NotCOS", _VOUCH
     NO_CANDIDATE_NODES = "NoCandidateNodes"
 
     # ZoneMatched
-    ZONE_MISMATCH = "ZoneMismatch"
+    ZONE_MISMATCH = "ZoneMismatch", _VOUCH
     NO_NODE_IN_ZONE = "NoNodeInZone"
 
     # NetworkMatched
     SAME_NETWORK = "SameNetwork"
-    OTHER_NETWORK = "OtherNetwork"
+    OTHER_NETWORK = "OtherNetwork", _VOUCH
     CLUSTER_NOT_GIVEN = "ClusterNotGiven"
     GKE_UNREACHABLE = "GKEUnreachable"
-    NETWORK_NOT_RECOGNISED = "NetworkNotRecognised"
-    PROJECT_NUMBER = "ProjectNumber"
+    NETWORK_NOT_RECOGNISED = "NetworkNotRecognised", _VOUCH
+    PROJECT_NUMBER = "ProjectNumber", _VOUCH
 
     # PortMatched
     MADE = "Made"
     CLUSTER_NOT_SEEN = "ClusterNotSeen"
-    LEGACY_CLUSTER = "LegacyCluster"
-    LEGACY_INSTANCE = "LegacyInstance"
-    PORT_NEEDS_VERSION = "PortNeedsVersion"
+    LEGACY_CLUSTER = "LegacyCluster", _VOUCH
+    LEGACY_INSTANCE = "LegacyInstance", _VOUCH
+    PORT_NEEDS_VERSION = "PortNeedsVersion", _VOUCH
 
     # FilesystemUnique
     UNIQUE = "Unique"
@@ -114,15 +118,16 @@ class Reason(StrEnum):
     LARGER_THAN_INSTANCE = "LargerThanInstance"
     NOT_A_SIZE = "NotASize"
     WOULD_SHRINK = "WouldShrink"
-    ABOVE_GROWTH_LIMIT = "AboveGrowthLimit"
-    EXPANSION_UNSUPPORTED = "ExpansionUnsupported"
+    ABOVE_GROWTH_LIMIT = "AboveGrowthLimit", _VOUCH
+    EXPANSION_UNSUPPORTED = "ExpansionUnsupported", _VOUCH
 
     # LocalSSDSupported and CPUTierFits
-    NO_LOCAL_SSD = "NoLocalSSD"
-    FIXED_DISK_COUNT = "FixedDiskCount"
-    NOT_PINNED = "NotPinned"
+    NO_LOCAL_SSD = "NoLocalSSD", _VOUCH
+    FIXED_DISK_COUNT = "FixedDiskCount", _VOUCH
+    NOT_PINNED = "NotPinned", _VOUCH
 
     # EngineSupported and ModelConfigValid
+    UNTESTED = "Untested", _VOUCH
     PAIR_NOT_SUPPORTED = "PairNotSupported"
     CONFLICTING_SETTINGS = "ConflictingSettings"
     NAME_NOT_USABLE = "NameNotUsable"

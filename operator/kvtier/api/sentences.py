@@ -15,6 +15,14 @@ def sentences(*parts: str) -> str:
     return " ".join(part if _ENDED.search(part) else f"{part}." for part in parts if part)
 
 
+def before_command(message: str, sentence: str) -> str:
+    """`message` with one more sentence, at its end, or before a last sentence that ends with a command."""
+    if message.endswith("."):
+        return f"{message} {sentence}"
+    head, _, last = message.rpartition(". ")
+    return sentences(head, sentence, last)
+
+
 _LONGEST = 4096
 _HARMLESS = "\n\t"
 

@@ -22,6 +22,8 @@ from kvtier.api.conditions import (
     ZONE_MATCHED,
     Condition,
 )
+from kvtier.api.sentences import before_command
+from kvtier.api.v1alpha1 import PoolSpec
 from kvtier.checks import (
     capacity,
     cpu_tier,
@@ -64,8 +66,26 @@ Checks = Mapping[str, Condition]
 
 def run(context: Context) -> Checks:
     """The conditions of all prerequisites, in a fixed order."""
-    conditions = (check(context) for check in CHECKS)
+    conditions = (_vouched(check(context), context.pool.spec) for check in CHECKS)
     return {condition.type: condition for condition in conditions}
+
+
+def _vouched(condition: Condition, spec: PoolSpec) -> Condition:
+    """The condition, Unknown if the user vouches for it: not True, because kvtier knows only what the user says.
+
+    A condition that the user could accept says how.
+    """
+    if spec.acknowledges(condition):
+        said = "spec.acknowledgedConditions accepts this, so it blocks nothing."
+        return _with(condition, said).model_copy(update={"status": "Unknown"})
+    if condition.vouchable and condition.status in _refused(spec.strict):
+        item = f"{{type: {condition.type}, reason: {condition.reason}}}"
+        return _with(condition, f"If you know that it works, add {item} to spec.acknowledgedConditions.")
+    return condition
+
+
+def _with(condition: Condition, sentence: str) -> Condition:
+    return condition.model_copy(update={"message": before_command(condition.message, sentence)})
 
 
 _REACHABLE = (LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, PORT_MATCHED, FILESYSTEM_UNIQUE)
@@ -82,7 +102,15 @@ LUSTRE_MOUNTS = (NODE_IMAGE_SUPPORTED, *_REACHABLE)
 ENGINES_ON_LUSTRE = (*ENGINES, *LUSTRE_MOUNTS)
 
 
-def blockers(checks: Checks, types: Iterable[str], strict: bool) -> list[Condition]:
-    """The prerequisites among `types` that are False, and for a strict pool those that are Unknown."""
-    refused = ("False", "Unknown") if strict else ("False",)
-    return [checks[type_] for type_ in types if checks[type_].status in refused]
+def blockers(checks: Checks, types: Iterable[str], spec: PoolSpec) -> list[Condition]:
+    """The prerequisites among `types` that are False, and for a strict pool those that are Unknown.
+
+    What the user vouches for blocks nothing.
+    """
+    refused = _refused(spec.strict)
+    found = (checks[type_] for type_ in types)
+    return [one for one in found if one.status in refused and not spec.acknowledges(one)]
+
+
+def _refused(strict: bool) -> tuple[str, ...]:
+    return ("False", "Unknown") if strict else ("False",)

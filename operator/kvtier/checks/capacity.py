@@ -23,13 +23,13 @@ def check(context: Context) -> Condition:
     if not limit.allows(size):
         message = f"{lustre.capacity} is not a valid capacity {_where(lustre)}: {limit.explain(size)}."
         return false(CAPACITY_VALID, Reason.NOT_A_SIZE, message)
-    if have is not None and size != have:
-        # Only a PVC needs the driver for a resize. kvtier resizes other instances through the Lustre API.
-        driver = context.control_plane if lustre.provisioner == "CSI" else None
-        fault = _unreachable(have, size, limit) or _driver_too_old(size, driver)
-        if fault:
-            return fault
-    return true(CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} is a valid capacity {_where(lustre)}.")
+    valid = true(CAPACITY_VALID, Reason.VALID, f"{lustre.capacity} is a valid capacity {_where(lustre)}.")
+    if have is None or size == have:
+        return valid
+    # Only a PVC needs the driver for a resize. kvtier resizes other instances through the Lustre API.
+    driver = context.control_plane if lustre.provisioner == "CSI" else None
+    faults = _unreachable(have, size, limit), _driver_too_old(size, driver)
+    return context.pool.spec.decisive(*faults, valid)
 
 
 def _provisioned(lustre: LustreView) -> int | None:

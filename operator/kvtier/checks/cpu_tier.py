@@ -50,10 +50,13 @@ def check(context: Context) -> Condition:
     if tier is None:
         return true(CPU_TIER_FITS, Reason.NOT_NEEDED, "The pool has no CPU tier.")
     unpinned = _unpinned(context.models, tier.capacity.bytes, context.nodes)
-    if unpinned is not None:
-        return false(CPU_TIER_FITS, Reason.NOT_PINNED, unpinned)
+    return context.pool.spec.decisive(unpinned, _fitting(context, tier.capacity.bytes, machine))
+
+
+def _fitting(context: Context, tier: int, machine: str | None) -> Condition:
+    """Whether the Pods of every model fit on a node, each with `tier` bytes."""
     rooms = _rooms(context.nodes, machine)
-    needs = {model.spec.name: _need(context.pool, model, tier.capacity.bytes) for model in context.models}
+    needs = {model.spec.name: _need(context.pool, model, tier) for model in context.models}
     for name, need in needs.items():
         fault = _fault(need, rooms)
         if fault is not None:
@@ -69,7 +72,7 @@ def check(context: Context) -> Condition:
     )
 
 
-def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> str | None:
+def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> Condition | None:
     """Why GPUs cannot pin a CPU tier of `tier` bytes, or None."""
     confidential = [node for node in nodes if node.confidential]
     for model in models:
@@ -77,7 +80,7 @@ def _unpinned(models: Iterable[ModelView], tier: int, nodes: Iterable[Node]) -> 
         fault = pinning_fault(*limits, confidential=bool(confidential))
         if fault:
             who = f"Nodes {node_names(confidential)}" if confidential else f"Model {model.spec.name}"
-            return f"{who} cannot use the CPU tier: {fault}"
+            return false(CPU_TIER_FITS, Reason.NOT_PINNED, f"{who} cannot use the CPU tier: {fault}")
     return None
 
 

@@ -7,8 +7,8 @@ from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import ServedModel, Tiers
 from kvtier.context import Context, ModelView
-from kvtier.data.engines import EngineFacts
-from kvtier.engines import conflicts
+from kvtier.data.engines import ENGINES, EngineFacts
+from kvtier.engines import conflicts, versions
 
 _BUCKET_NOTES = (
     "objectStorage requires the nixl package in the image. Without it, vLLM exits. kvtier cannot check the image.",
@@ -27,6 +27,9 @@ def check(context: Context) -> Condition:
             if fault:
                 return false(ENGINE_SUPPORTED, reason, f"{name} cannot be served: {fault}")
         notes += [f"{name}: {note}" for note in engine_notes(model.spec, model.engine, _groups(model))]
+    untested = [_untested(model) for model in context.models if not model.engine.tested]
+    if untested:
+        return false(ENGINE_SUPPORTED, Reason.UNTESTED, sentences(*untested, *notes))
     known = sorted({_versions(model) for model in context.models})
     return true(
         ENGINE_SUPPORTED,
@@ -59,6 +62,19 @@ def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) ->
             "LMCache caches only models with one group of layers. The number of groups of this model is unknown."
         )
     return notes
+
+
+def _untested(model: ModelView) -> str:
+    """The version and the tested ones, and what an engine of that version gets if the user vouches for it."""
+    release = model.engine.version
+    used, tested = versions.nearest(release).version, sorted(ENGINES.versions, key=versions.minor)
+    read = "" if model.spec.engine.version else ", according to the tag of engine.image"
+    older = versions.minor(release) < versions.minor(tested[0])
+    return sentences(
+        f"Model {model.spec.name} uses vLLM {release}{read}. kvtier is tested with vLLM {' and '.join(tested)}",
+        "An older vLLM may lack arguments and fixes that kvtier relies on" if older else "",
+        f"Use a tested version. Another one gets the arguments of vLLM {used} and a cache directory of its own",
+    )
 
 
 def _groups(model: ModelView) -> int | None:

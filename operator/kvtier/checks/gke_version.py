@@ -27,10 +27,11 @@ def check(context: Context) -> Condition:
             f"The API server reports version {context.facts.cluster.version!r}, which is not a GKE version such as "
             "1.35.0-gke.2331000. Whether it is new enough for the Lustre CSI driver is unknown.",
         )
-    return (
-        _control_plane(lustre, running, context.pool.spec.cluster)
-        or _nodes(context.nodes, context.pool.spec.cluster)
-        or true(GKE_VERSION_SUPPORTED, Reason.SUPPORTED, f"The control plane runs {running}.")
+    spec = context.pool.spec
+    return spec.decisive(
+        _control_plane(lustre, running, spec.cluster),
+        _nodes(context.nodes, spec.cluster),
+        true(GKE_VERSION_SUPPORTED, Reason.SUPPORTED, f"The control plane runs {running}."),
     )
 
 

@@ -28,7 +28,7 @@ def check(context: Context) -> Condition:
 
 
 def _version_fault(dtype: str, engine: EngineFacts) -> str | None:
-    if dtype in engine.kv_cache_dtypes:
+    if dtype in engine.kv_cache_dtypes or not engine.tested:
         return None
     listed = ", ".join(engine.kv_cache_dtypes)
     return f"vLLM {engine.version} does not support kvCacheDtype {dtype}. It supports {listed}."

@@ -8,6 +8,7 @@ from kvtier.api.fields import Quantity
 from kvtier.api.placement import pods_per_node
 from kvtier.api.quantities import GIB, gib
 from kvtier.api.reasons import Reason
+from kvtier.api.v1alpha1 import NodePool
 from kvtier.context import Context
 from kvtier.data.machines import MACHINE_TYPES
 from kvtier.facts.model import Node
@@ -34,23 +35,24 @@ def check(context: Context) -> Condition:
             Reason.MACHINE_TYPE_UNKNOWN,
             f"The Local SSDs of {of} are unknown. Set nodePool.localSSDCount.",
         )
+    pods = max(pods_per_node(context.pool, model) for model in context.pool.spec.models)
+    room = _allocatable(context.nodes, nodes.local_ssd_count or disks.count)
+    fit = _fit(tier.capacity, pods, nodes.accelerator.count, *room) if room else None
+    return context.pool.spec.decisive(_other_count(nodes, disks), fit)
+
+
+def _other_count(nodes: NodePool, disks: _Disks) -> Condition | None:
+    """Why the machine type cannot have the disks that the pool needs, or None."""
     if disks.count == 0:
         remedy = "Choose another machine type, or remove tiers.localSSD"
         if not disks.fixed:
             remedy = "Set nodePool.localSSDCount, choose another machine type, or remove tiers.localSSD"
-        return false(
-            LOCAL_SSD_SUPPORTED,
-            Reason.NO_LOCAL_SSD,
-            f"{nodes.machine_type} has no Local SSD. {remedy}.",
-        )
+        message = f"{nodes.machine_type} has no Local SSD. {remedy}."
+        return false(LOCAL_SSD_SUPPORTED, Reason.NO_LOCAL_SSD, message)
     if disks.fixed and nodes.local_ssd_count not in (None, disks.count):
-        return false(
-            LOCAL_SSD_SUPPORTED,
-            Reason.FIXED_DISK_COUNT,
-            f"{nodes.machine_type} always has {disks.count} Local SSDs. Remove nodePool.localSSDCount.",
-        )
-    pods = max(pods_per_node(context.pool, model) for model in context.pool.spec.models)
-    return _fit(tier.capacity, pods, nodes.accelerator.count, *_allocatable(context.nodes, disks.count))
+        message = f"{nodes.machine_type} always has {disks.count} Local SSDs. Remove nodePool.localSSDCount."
+        return false(LOCAL_SSD_SUPPORTED, Reason.FIXED_DISK_COUNT, message)
+    return None
 
 
 def _fit(capacity: Quantity, pods: int, gpus: int, allocatable: int, where: str) -> Condition:
@@ -74,13 +76,13 @@ def _fit(capacity: Quantity, pods: int, gpus: int, allocatable: int, where: str)
     )
 
 
-def _allocatable(nodes: Iterable[Node], disks: int) -> tuple[int, str]:
-    """Bytes for the Pods of a node, and where: on the smallest candidate, or else on the disks of the machine type."""
+def _allocatable(nodes: Iterable[Node], disks: int) -> tuple[int, str] | None:
+    """Bytes for the Pods of a node, and where: on the smallest candidate, or else on `disks`; None without disks."""
     reporting = [node for node in nodes if node.ephemeral_storage]
     if reporting:
         smallest = min(reporting, key=lambda node: (node.ephemeral_storage, node.name))
         return smallest.ephemeral_storage // GIB * GIB, f"node {smallest.name}"
-    return _computed(disks), f"Local SSD ({disks} x {MACHINE_TYPES.disk_gib}Gi)"
+    return (_computed(disks), f"Local SSD ({disks} x {MACHINE_TYPES.disk_gib}Gi)") if disks else None
 
 
 def _computed(disks: int) -> int:

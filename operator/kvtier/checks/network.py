@@ -70,6 +70,6 @@ def _other(wanted: str, actual: str, subject: str) -> Condition:
     return false(
         NETWORK_MATCHED,
         Reason.OTHER_NETWORK,
-        f"The cluster is in {actual}, but {subject} {wanted}. Nodes cannot reach the instance, "
-        "not even through peering. Create a new pool with an instance in the network of the cluster.",
+        f"The cluster is in {actual}, but {subject} {wanted}. VPC peering does not connect nodes with an instance of "
+        "another network. Create a new pool with an instance in the network of the cluster.",
     )

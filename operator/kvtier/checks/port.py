@@ -6,7 +6,7 @@ from kvtier.api import gcloud
 from kvtier.api.conditions import PORT_MATCHED, Condition, false, true, unknown
 from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
-from kvtier.api.v1alpha1 import Cluster
+from kvtier.api.v1alpha1 import Cluster, PoolSpec
 from kvtier.context import Context
 from kvtier.facts import versions
 from kvtier.facts.model import Instance
@@ -34,7 +34,7 @@ def check(context: Context) -> Condition:
         )
     old = _too_old([node.version for node in context.nodes] or [context.control_plane])
     if nodes is not None:
-        return _compared(nodes, instance, old, context.pool.spec.cluster)
+        return _compared(nodes, instance, old, context.pool.spec)
     made = lustre.spec.provisioner != "Existing"
     if made and old is None:
         # Only an old node, or a port that somebody has configured, could differ.
@@ -57,19 +57,24 @@ def _of_instance(provisioner: str, instance: Instance | None, nodes: bool | None
     return instance.legacy_port if instance else None
 
 
-def _compared(nodes: bool, instance: bool, old: GKEVersion | None, cluster: Cluster | None) -> Condition:
+def _compared(nodes: bool, instance: bool, old: GKEVersion | None, spec: PoolSpec) -> Condition:
     """Compares the ports; True stands for the legacy one. `old`: version of a node that supports only that one."""
-    if nodes != instance:
-        return _legacy_instance(cluster) if instance else _legacy_cluster()
-    if old and not nodes:
-        return false(
-            PORT_MATCHED,
-            Reason.PORT_NEEDS_VERSION,
-            f"Nodes with {old} cannot use port 988 for Lustre, because GKE's metadata server uses it. Upgrade them to "
-            f"{_gate()}, or use an instance on port 6988, run this command and then upgrade the node pools: "
-            f"{gcloud.clusters('update', cluster, _LEGACY)}",
-        )
-    return true(PORT_MATCHED, Reason.MATCHED, f"The nodes and the instance use port {_PORTS[instance]}.")
+    other = _legacy_instance(spec.cluster) if instance else _legacy_cluster()
+    return spec.decisive(
+        other if nodes != instance else None,
+        _needs_version(old, spec.cluster) if old and not nodes else None,
+        true(PORT_MATCHED, Reason.MATCHED, f"The nodes and the instance use port {_PORTS[instance]}."),
+    )
+
+
+def _needs_version(old: GKEVersion, cluster: Cluster | None) -> Condition:
+    return false(
+        PORT_MATCHED,
+        Reason.PORT_NEEDS_VERSION,
+        f"Nodes with {old} cannot use port 988 for Lustre, because GKE's metadata server uses it. Upgrade them to "
+        f"{_gate()}, or use an instance on port 6988, run this command and then upgrade the node pools: "
+        f"{gcloud.clusters('update', cluster, _LEGACY)}",
+    )
 
 
 def _legacy_instance(cluster: Cluster | None) -> Condition:

@@ -1,5 +1,7 @@
 """ZoneMatched: engines run in the zone of the Lustre instance, and nodes exist there."""
 
+from collections.abc import Sequence
+
 from kvtier.api.conditions import ZONE_MATCHED, Condition, false, true
 from kvtier.api.placement import fitting, zones
 from kvtier.api.reasons import Reason
@@ -12,22 +14,34 @@ def check(context: Context) -> Condition:
     if lustre is None:
         return true(ZONE_MATCHED, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
     allowed = zones(pool)
-    if lustre.located not in allowed:
-        return false(
-            ZONE_MATCHED,
-            Reason.ZONE_MISMATCH,
-            f"The zones of nodePool are {', '.join(allowed)}, but the Lustre instance is in {lustre.located}. Add "
-            f"{lustre.located} to nodePool.zones.",
-        )
+    return pool.spec.decisive(
+        _mismatch(lustre.located, allowed),
+        _no_node(context, allowed),
+        true(ZONE_MATCHED, Reason.MATCHED, f"Engines run in {', '.join(allowed)}."),
+    )
+
+
+def _mismatch(located: str, allowed: Sequence[str]) -> Condition | None:
+    if located in allowed:
+        return None
+    return false(
+        ZONE_MATCHED,
+        Reason.ZONE_MISMATCH,
+        f"The zones of nodePool are {', '.join(allowed)}, but the Lustre instance is in {located}. Add {located} to "
+        "nodePool.zones.",
+    )
+
+
+def _no_node(context: Context, allowed: Sequence[str]) -> Condition | None:
     elsewhere = _zones_of_nodes(context) if not context.nodes else []
-    if elsewhere and pool.spec.node_pool.provisioner == "Existing":
-        return false(
-            ZONE_MATCHED,
-            Reason.NO_NODE_IN_ZONE,
-            f"No node that matches nodePool is in {', '.join(allowed)}. Their zones: {', '.join(elsewhere)}. "
-            f"Create nodes in {', '.join(allowed)}.",
-        )
-    return true(ZONE_MATCHED, Reason.MATCHED, f"Engines run in {', '.join(allowed)}.")
+    if not elsewhere or context.pool.spec.node_pool.provisioner != "Existing":
+        return None
+    return false(
+        ZONE_MATCHED,
+        Reason.NO_NODE_IN_ZONE,
+        f"No node that matches nodePool is in {', '.join(allowed)}. Their zones: {', '.join(elsewhere)}. "
+        f"Create nodes in {', '.join(allowed)}.",
+    )
 
 
 def _zones_of_nodes(context: Context) -> list[str]:

@@ -79,7 +79,7 @@ def check(
         from kvtier.cli.check_report import show
 
         show(results, int(gpu_cache * GIB) if gpu_cache else None)
-    sys.exit(any(condition.status in failing for one in results for condition in one.conditions))
+    sys.exit(any(one.fails(failing) for one in results))
 
 
 async def _check(pools: list[KVCachePool], kubeconfig: str | None, context: str | None) -> list["Checked"]:

@@ -1,7 +1,7 @@
 """What `kvtier check` prints: the prerequisites and, for every model, bytes, chunks, tokens and limits."""
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass
 
 from rich.console import Console
@@ -31,6 +31,11 @@ class Checked:
     def name(self) -> str:
         pool = self.context.pool
         return f"{pool.namespace}/{pool.name}"
+
+    def fails(self, statuses: Collection[str]) -> bool:
+        """Whether a prerequisite has one of `statuses`, and the user does not vouch for it."""
+        spec = self.context.pool.spec
+        return any(one.status in statuses and not spec.acknowledges(one) for one in self.conditions)
 
 
 def show(results: Sequence[Checked], gpu_cache: int | None) -> None:

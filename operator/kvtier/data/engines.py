@@ -65,10 +65,11 @@ class EngineFacts(Row):
 
     `flags`: by what they set, the flag that kvtier renders, then other flags that set the same. `pinned_tier_gib`:
     size from which a CPU tier cannot be pinned, None for no limit. `eviction_safe`: vLLM treats a block that an evictor
-    deleted as a miss.
+    deleted as a miss. `tested`: False for a version that has no row of its own.
     """
 
     version: str
+    tested: bool = True
     kv_cache_dtypes: tuple[str, ...]
     pin_seconds_per_gib: float
     block_size: int
@@ -89,6 +90,10 @@ class EngineFacts(Row):
     def flag(self, name: str) -> str:
         """The flag that kvtier renders for `name`."""
         return self.flags[name][0]
+
+    def untested(self, version: str) -> "EngineFacts":
+        """This row for another version, which nobody has compared with it."""
+        return self.model_copy(update={"version": version, "tested": False})
 
 
 class ChunkLimits(Row):

@@ -55,7 +55,7 @@ def plan_nodes(context: Context, checks: Checks) -> Nodes:
     live, kept = context.children.compute_class(name), ((COMPUTE_CLASS.kind, name),)
     if not context.facts.cluster.compute_class_served:
         return Nodes(Part(conditions=(_NOT_SERVED,), keeps=kept), usable=False)
-    if live is None and blockers(checks, NODES, pool.spec.strict):
+    if live is None and blockers(checks, NODES, pool.spec):
         return Nodes(Part(conditions=(_MISFIT,), keeps=kept), usable=False)
     condition = (unavailable or _on_demand(nodes)) if live else _CREATING
     return Nodes(Part((_compute_class(pool, name),), (condition,), keeps=kept), usable=True)

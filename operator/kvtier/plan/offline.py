@@ -4,11 +4,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from kvtier.api import identity
-from kvtier.api.conditions import true
+from kvtier.api.conditions import ENGINE_SUPPORTED, KV_CACHE_DTYPE_SUPPORTED, true
 from kvtier.api.kinds import CLAIM, VOLUME
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
-from kvtier.checks import run
+from kvtier.checks import blockers, run
 from kvtier.context import Context, ModelView, build
 from kvtier.facts.model import Facts, Instance, LustreFacts, Observed
 from kvtier.plan.lustre.instance import identity_labels
@@ -22,7 +22,7 @@ _EPOCH = "1970-01-01T00:00:00Z"
 
 @dataclass(frozen=True)
 class Rendered:
-    """Manifests in the order of application, and a sentence for each object that is left out."""
+    """Manifests in the order of application, and a sentence for each difference from what the operator would create."""
 
     manifests: tuple[Manifest, ...]
     left_out: tuple[str, ...]
@@ -34,6 +34,7 @@ def rendered(pool: KVCachePool) -> Rendered:
     unknown = _unknown_kinds(pool.spec.tiers.lustre)
     known = tuple(one for one in _manifests(context) if one["kind"] not in unknown)
     left_out = (
+        *_refused(context),
         *_without_instance(pool, context.lustre.volume_name, unknown),
         *_without_document(context.models),
     )
@@ -95,6 +96,13 @@ def _unknown_kinds(lustre: LustreTier | None) -> tuple[str, ...]:
     if lustre is None or lustre.provisioner == "CSI" or lustre.address:
         return ()
     return (VOLUME.kind,) if lustre.provisioner == "API" else (VOLUME.kind, CLAIM.kind)
+
+
+def _refused(context: Context) -> Iterator[str]:
+    """Prerequisites that depend on nothing but the spec, and with which the operator would create no engine."""
+    checks = run(context)
+    for condition in blockers(checks, (ENGINE_SUPPORTED, KV_CACHE_DTYPE_SUPPORTED), context.pool.spec):
+        yield f"kvtier does not create these engines while {condition.clause}: {condition.message}"
 
 
 def _without_instance(pool: KVCachePool, volume: str, unknown: tuple[str, ...]) -> Iterator[str]:

@@ -32,7 +32,7 @@ def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable:
     pool, models = context.pool, context.models
     access = _mountable(pool, access, checks)
     waits = _waits(pool, checks, access, nodes_usable)
-    faulty = bool(blockers(checks, SPEC_FAULTS, strict=False))
+    faulty = any(checks[type_].status == "False" for type_ in SPEC_FAULTS)
     served = [
         _engines(pool, model, access)
         for model in models
@@ -54,7 +54,7 @@ def plan_serving(context: Context, checks: Checks, access: Access, nodes_usable:
 
 def _mountable(pool: KVCachePool, access: Access, checks: Checks) -> Access:
     """The access to the Lustre tier. An Opportunistic pool has none if its nodes cannot mount the tier."""
-    if pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec.strict):
+    if pool.spec.mode == "Opportunistic" and blockers(checks, LUSTRE_MOUNTS, pool.spec):
         return replace(access, claim=None, mounted=None)
     return access
 
@@ -62,7 +62,7 @@ def _mountable(pool: KVCachePool, access: Access, checks: Checks) -> Access:
 def _waits(pool: KVCachePool, checks: Checks, access: Access, nodes_usable: bool) -> list[str]:
     """Why new engines do not start, as clauses."""
     gate = ENGINES_ON_LUSTRE if access.claim else ENGINES
-    waits = [one.clause for one in blockers(checks, gate, pool.spec.strict)]
+    waits = [one.clause for one in blockers(checks, gate, pool.spec)]
     if pool.spec.tiers.lustre and pool.spec.mode == "Required":
         waits += access.waits
     if not nodes_usable:

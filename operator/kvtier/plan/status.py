@@ -26,7 +26,7 @@ from kvtier.api.conditions import (
 from kvtier.api.kinds import CHILDREN_BY_KIND
 from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
-from kvtier.api.v1alpha1 import ModelStatus, PoolStatus, Tiers, TierStatus
+from kvtier.api.v1alpha1 import ModelStatus, PoolSpec, PoolStatus, Tiers, TierStatus
 from kvtier.checks import Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.pace import Pace
@@ -40,7 +40,7 @@ def pool_status(context: Context, checks: Checks, whole: Part, tier_left: bool) 
     `tier_left`: engines of an Opportunistic pool do not use the Lustre tier now, although it is usable.
     """
     pool, spec = context.pool, context.pool.spec
-    verdicts = Verdicts(checks, {one.type: one for one in whole.conditions}, spec.strict)
+    verdicts = Verdicts(checks, {one.type: one for one in whole.conditions}, spec)
     overall = ready(verdicts, spec.mode == "Opportunistic", tier_left)
     conditions = [overall, *checks.values(), *verdicts.concerns.values(), *_eviction(spec.tiers)]
     tiers = [*_private(spec.tiers), *whole.tiers, *_bucket(spec.tiers)]
@@ -67,12 +67,12 @@ class Verdicts:
 
     checks: Checks
     concerns: Mapping[str, Condition]
-    strict: bool = False
+    spec: PoolSpec
 
     @property
     def blocking(self) -> list[Condition]:
         """Prerequisites that block the pool."""
-        return blockers(self.checks, self.checks, self.strict)
+        return blockers(self.checks, self.checks, self.spec)
 
     @property
     def missing(self) -> list[Condition]:

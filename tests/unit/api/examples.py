@@ -345,12 +345,19 @@ ENGINES = {
     **{
         f"an image whose version is unknown, {image}": _no(
             _served(engine={"image": image}),
-            "engine.version is required unless the image tag is a supported vLLM version: 0.33",
+            "engine.version is required unless the image tag is a vLLM version, such as v0.34.0",
         )
-        for image in ("example/vllm:latest", _UNTAGGED["image"], "vllm/vllm-openai:v0.31.0")
+        for image in ("example/vllm:latest", _UNTAGGED["image"], "vllm/vllm-openai:v0.33.0-patched")
     },
-    "an unsupported engine version": _no(
-        _served(engine={"version": "0.20"}), "spec.models[0].engine.version"
+    **{
+        f"an engine version that is no release, {version}": _no(
+            _served(engine={"version": version}), "spec.models[0].engine.version"
+        )
+        for version in ("latest", "1", "0.33.x", "0.33-rc1", "0.33.0.0", "20261129.1")
+    },
+    "an LMCache version that kvtier does not know": _no(
+        _served(engine={"backend": "LMCache", "lmcache": {"version": "0.5.7"}}),
+        "spec.models[0].engine.lmcache.version",
     ),
     "a pull Secret twice": _twice(_served(engine={"imagePullSecrets": [{"name": "a"}, {"name": "a"}]})),
     **{
@@ -549,7 +556,30 @@ NODES = {
     "a YAML boolean as mode": _no({"mode": True}, "spec.mode"),
 }
 
-REFUSED = CAPACITIES | LUSTRE | TIERS | ENGINES | ADAPTERS | MODELS | PODS | NODES
+
+def _accepted(type_: str, reason: str) -> Changes:
+    return {"acknowledgedConditions": [{"type": type_, "reason": reason}]}
+
+
+ACKNOWLEDGED = {
+    **{
+        f"a condition for which nobody can vouch, {type_}": _no(
+            _accepted(type_, "Untested"), "spec.acknowledgedConditions[0].type"
+        )
+        for type_ in ("FilesystemUnique", "CredentialsPresent", "StorageReady", "Ready", "Other")
+    },
+    **{
+        f"a reason for which nobody can vouch, {reason}": _no(
+            _accepted("EngineSupported", reason), "spec.acknowledgedConditions[0].reason"
+        )
+        for reason in ("PairNotSupported", "ConflictingSettings", "NameNotUsable", "Other")
+    },
+    "a condition twice": _twice(
+        {"acknowledgedConditions": 2 * _accepted("EngineSupported", "Untested")["acknowledgedConditions"]}
+    ),
+}
+
+REFUSED = CAPACITIES | LUSTRE | TIERS | ENGINES | ADAPTERS | MODELS | PODS | NODES | ACKNOWLEDGED
 
 ACCEPTED: dict[str, Changes] = {
     "an ordinary pool": {},
@@ -594,6 +624,22 @@ ACCEPTED: dict[str, Changes] = {
     "existing nodes without a machine type": {"nodePool": {"machineType": None, "provisioner": "Existing"}},
     "GPUs with another resource name": {"nodePool": {"accelerator": {"resourceName": "amd.com/gpu"}}},
     "an explicit engine version for a digest": _served(engine={**_UNTAGGED, "version": "0.33"}),
+    "engine versions that kvtier does not know": {
+        "models": [
+            model(name=f"m{index}", engine={**_UNTAGGED, "version": version})
+            for index, version in enumerate(
+                ("0.34", "v0.34.1", "0.20.0", "1.0", "0.33.0rc1", "0.33.0.post1", "0.34.0.dev7")
+            )
+        ]
+    },
+    "an image tag that kvtier does not know": _served(engine={"image": "vllm/vllm-openai:v0.34.0"}),
+    "conditions that the user vouches for": {
+        "acknowledgedConditions": [
+            {"type": "EngineSupported", "reason": "Untested"},
+            {"type": "GKEVersionSupported", "reason": "NodesTooOld"},
+            {"type": "GKEVersionSupported", "reason": "ControlPlaneTooOld"},
+        ]
+    },
     "the older engine": _served(engine={"image": "vllm/vllm-openai:v0.32.0"}),
     "LMCache": _served(engine=_LMCACHE),
     "pull Secrets": _served(engine={"imagePullSecrets": [{"name": "a"}, {"name": "b"}]}),

@@ -1,7 +1,9 @@
 """What follows from the fields of a pool."""
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import ValidationError
 
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.api.v1alpha1.engine import Engine
@@ -17,9 +19,15 @@ from unit.tables import table
         "a release": ("vllm/vllm-openai:v0.33.0", "0.33"),
         "a release without v": ("vllm/vllm-openai:0.33.1", "0.33"),
         "a minor version": ("mirror.example:5000/vllm:0.33", "0.33"),
-        "a version with more digits is another version": ("vllm/vllm-openai:v0.331", None),
+        "a version with more digits is another version": ("vllm/vllm-openai:v0.331", "0.331"),
         "the previous release": ("vllm/vllm-openai:v0.32.0", "0.32"),
-        "an older release is not supported": ("vllm/vllm-openai:v0.31.0", None),
+        "a release that kvtier does not know": ("vllm/vllm-openai:v0.34.1", "0.34"),
+        "a post-release": ("vllm/vllm-openai:v0.33.0.post1", "0.33"),
+        "a release candidate, which is another version": ("vllm/vllm-openai:v0.33.0rc2", "0.33.0rc2"),
+        "a development version": ("mirror.example:5000/vllm:0.34.0.dev12", "0.34.0.dev12"),
+        "an unknown suffix": ("vllm/vllm-openai:v0.33.0-patched", None),
+        "a date": ("example/vllm:2026-11-29", None),
+        "numbers that are too long": ("example/vllm:20261129.1", None),
         "another character instead of the dot": ("vllm/vllm-openai:v0x33", None),
         "latest has no version": ("vllm/vllm-openai:latest", None),
         "a digest has no version": ("vllm/vllm-openai@sha256:" + "0" * 64, None),
@@ -27,9 +35,12 @@ from unit.tables import table
     },
 )
 def test_the_version_is_read_from_the_image_tag(image: str, version: str | None) -> None:
-    engine = Engine.model_validate({"image": image, "version": "0.32"})
-    assert engine.tag_version() == version
-    assert engine.supported_version() == "0.32", "an explicit version wins"
+    if version is None:
+        with pytest.raises(ValidationError, match="is required unless the image tag"):
+            Engine.model_validate({"image": image})
+    else:
+        assert Engine.model_validate({"image": image}).release() == version
+    assert Engine.model_validate({"image": image, "version": "v0.35.2"}).release() == "0.35", "explicit wins"
 
 
 @table(

@@ -81,8 +81,8 @@ def test_without_google_credentials_only_facts_from_google_are_unknown(
 
 def test_facts_that_google_does_not_return_block_only_a_strict_pool() -> None:
     found = run(context(pool(**joined(existing(), {"cluster": CLUSTER})), facts=BLIND))
-    assert blockers(found, STORAGE, strict=False) == []
-    assert {condition.type for condition in blockers(found, STORAGE, strict=True)} == {
+    assert blockers(found, STORAGE, pool().spec) == []
+    assert {condition.type for condition in blockers(found, STORAGE, pool(strict=True).spec)} == {
         "NetworkMatched",
         "PortMatched",
         "FilesystemUnique",
@@ -108,14 +108,14 @@ def test_a_false_prerequisite_always_has_a_message() -> None:
 )
 def test_a_status_blocks(status: str, strict: bool, blocks: bool) -> None:
     found = checks(CapacityValid=status)
-    assert blockers(found, STORAGE, strict) == ([found["CapacityValid"]] if blocks else [])
+    assert blockers(found, STORAGE, pool(strict=strict).spec) == ([found["CapacityValid"]] if blocks else [])
 
 
 def test_only_the_given_types_block() -> None:
     found = checks(CapacityValid="False", CredentialsPresent="False")
-    assert [c.type for c in blockers(found, ENGINES, False)] == ["CredentialsPresent"]
-    assert [c.type for c in blockers(found, STORAGE, False)] == ["CapacityValid"]
-    assert blockers(found, NODES, False) == []
+    assert [c.type for c in blockers(found, ENGINES, pool().spec)] == ["CredentialsPresent"]
+    assert [c.type for c in blockers(found, STORAGE, pool().spec)] == ["CapacityValid"]
+    assert blockers(found, NODES, pool().spec) == []
 
 
 def test_faults_of_the_spec_block_the_start_of_engines() -> None:

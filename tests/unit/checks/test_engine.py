@@ -59,6 +59,33 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
             _pool(env=[{"name": "VLLM_KV_CACHE_LAYOUT", "valueFrom": FROM_CONFIG_MAP}]),
             "False ConflictingSettings: VLLM_KV_CACHE_LAYOUT in env changes the bytes of cached blocks",
         ),
+        "a version that kvtier does not know": (
+            _pool(engine={"image": "vllm/vllm-openai:v0.34.1"}),
+            "False Untested: Model llama uses vLLM 0.34, according to the tag of engine.image. kvtier is tested with "
+            "vLLM 0.32 and 0.33. Use a tested version. Another one gets the arguments of vLLM 0.33 and a cache",
+        ),
+        "a version that is older than all that kvtier knows": (
+            _pool(engine={"version": "0.20.1"}),
+            "False Untested: Model llama uses vLLM 0.20. kvtier is tested with vLLM 0.32 and 0.33. An older vLLM may "
+            "lack arguments and fixes that kvtier relies on. Use a tested version. Another one gets the arguments of "
+            "vLLM 0.32 and",
+        ),
+        "a release candidate of a known version": (
+            _pool(engine={"version": "0.33.0rc1"}),
+            "False Untested: Model llama uses vLLM 0.33.0rc1.",
+        ),
+        "a patch of a known version": (
+            _pool(engine={"version": "v0.33.2"}),
+            "True Supported: The pool uses supported versions: vLLM 0.33.",
+        ),
+        "a version that kvtier does not know, with LMCache": (
+            _pool(engine={**LMCACHE, "image": "vllm/vllm-openai:v0.34.0"}),
+            "False PairNotSupported: Model llama cannot be served: vLLM 0.34 with LMCache 0.5.6 is not tested.",
+        ),
+        "warnings about a version that kvtier does not know": (
+            _pool({"objectStorage": {"bucket": "blocks"}}, engine={"version": "0.34"}),
+            "False Untested: directory of its own. objectStorage requires the nixl package in the image.",
+        ),
         "a long model name without file tiers": (_pool({"lustre": None}, model="m" * 300), "True Supported"),
         "a bucket needs a package that kvtier cannot check": (
             _pool({"objectStorage": {"bucket": "blocks"}}),

@@ -60,7 +60,7 @@ def _existing(seen: LustreFacts, gke: GKECluster | None = HOME) -> Context:
         ),
         "a network of the same name in another project is refused": (
             _in("projects/host-project/global/networks/default"),
-            "False OtherNetwork: Nodes cannot reach the instance, not even through peering.",
+            "False OtherNetwork: VPC peering does not connect nodes with an instance of another network.",
         ),
         "a project number is not compared with an ID, and the message contains the command to look it up": (
             _in(NUMBERED),

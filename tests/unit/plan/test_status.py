@@ -29,7 +29,9 @@ UNPLANNED = false("MaintenanceScheduled", Reason.NONE_SCHEDULED, "none is schedu
 
 def _verdicts(statuses: dict[str, str], *changes: Condition, strict: bool = False) -> Verdicts:
     fine = [true(type_, Reason.ASSUMED) for type_ in ("StorageReady", "NodePoolReady", "ModelsReady")]
-    return Verdicts(checks(**statuses), {one.type: one for one in (*fine, *changes)}, strict)
+    return Verdicts(
+        checks(**statuses), {one.type: one for one in (*fine, *changes)}, pool(strict=strict).spec
+    )
 
 
 FINE = _verdicts({})
@@ -131,9 +133,9 @@ def test_phase(verdicts: Verdicts, has_served: bool, expected: str) -> None:
 
 
 def test_a_pool_without_storage_does_not_wait_for_storage() -> None:
-    storageless = Verdicts(checks(), {"ModelsReady": true("ModelsReady", Reason.ALL_READY)})
+    storageless = Verdicts(checks(), {"ModelsReady": true("ModelsReady", Reason.ALL_READY)}, pool().spec)
     assert ready(storageless, opportunistic=True).reason == "AllReady"
-    starting = Verdicts(checks(), {"ModelsReady": STARTING})
+    starting = Verdicts(checks(), {"ModelsReady": STARTING}, pool().spec)
     assert phase(starting, ready(starting, opportunistic=False), False) == "Starting"
 
 

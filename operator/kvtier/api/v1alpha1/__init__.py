@@ -1,5 +1,6 @@
 """The kvtier.dev/v1alpha1 API."""
 
+from kvtier.api.v1alpha1.acknowledgement import AcknowledgedCondition
 from kvtier.api.v1alpha1.lustre import LustreTier
 from kvtier.api.v1alpha1.nodepool import NodePool
 from kvtier.api.v1alpha1.pool import Cluster, KVCachePool, PoolSpec
@@ -14,6 +15,7 @@ __all__ = [
     "KIND",
     "PLURAL",
     "VERSION",
+    "AcknowledgedCondition",
     "CloudStorageTier",
     "Cluster",
     "KVCachePool",

@@ -12,9 +12,14 @@ from kvtier.data.engines import ENGINES, LMCACHE
 
 VERSIONS = tuple(ENGINES.versions)
 LMCACHE_VERSIONS = tuple(LMCACHE.versions)
-_TAGGED = r".*:v?(" + "|".join(v.replace(".", "[.]") for v in VERSIONS) + r")([.][0-9]+)?$"
 
-EngineVersion = Literal[VERSIONS]  # type: ignore[valid-type]
+# 0.34, 0.34.1, v0.34.0.post1, and releases before a release: 0.34.0rc1, 0.34.0.dev5.
+_RELEASE = r"v?([0-9]{1,4}[.][0-9]{1,4})([.][0-9]{1,4})?([.]post[0-9]{1,4})?((a|b|rc|[.]dev)[0-9]{1,4})?"
+_TAGGED = f".*:{_RELEASE}$"
+_BEFORE_RELEASE = 5
+"""Group of `_RELEASE` that only a release before a release has."""
+
+EngineVersion = Annotated[str, StringConstraints(pattern=f"^{_RELEASE}$")]
 LMCacheVersion = Literal[LMCACHE_VERSIONS]  # type: ignore[valid-type]
 Image = Annotated[str, StringConstraints(pattern=r"^[^\s]+$", max_length=512)]
 
@@ -55,7 +60,10 @@ class Engine(ApiModel):
     ] = []
     version: Annotated[
         EngineVersion | None,
-        Field(description="vLLM version in the image. Required unless the image tag is a supported version."),
+        Field(
+            description="vLLM version in the image, such as 0.33 or 0.33.1. Required unless the image tag is one. "
+            f"kvtier is tested with {', '.join(VERSIONS)}; any other version needs spec.acknowledgedConditions."
+        ),
     ] = None
     lmcache: Annotated[
         LMCache | None,
@@ -64,10 +72,9 @@ class Engine(ApiModel):
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
-            message="engine.version is required unless the image tag is a supported vLLM version: "
-            + ", ".join(VERSIONS),
+            message="engine.version is required unless the image tag is a vLLM version, such as v0.34.0",
             cel=f"has(self.version) || self.image.matches({json.dumps(_TAGGED)})",
-            holds=lambda engine: engine.version is not None or engine.tag_version() is not None,
+            holds=lambda engine: engine.version is not None or re.match(_TAGGED, engine.image) is not None,
         ),
         Rule(
             message="engine.lmcache is required with engine.backend LMCache, and must not be set with Native",
@@ -76,13 +83,11 @@ class Engine(ApiModel):
         ),
     )
 
-    def tag_version(self) -> str | None:
-        """The supported version in the image tag, or None."""
-        match = re.match(_TAGGED, self.image)
-        return match[1] if match else None
+    def release(self) -> str:
+        """The explicit version, else that of the image tag, as major.minor: 0.34 for v0.34.1.
 
-    def supported_version(self) -> str:
-        """The explicit version, else the version in the image tag."""
-        version = self.version or self.tag_version()
-        assert version is not None, "a rule of the API requires it"
-        return version
+        What comes before a release stands for itself, such as 0.34.0rc1: its cache may differ from that of the release.
+        """
+        given = re.match(f"{_RELEASE}$", self.version) if self.version else re.match(_TAGGED, self.image)
+        assert given is not None, "a rule of the API requires it"
+        return given[0].rpartition(":")[2].removeprefix("v") if given[_BEFORE_RELEASE] else given[1]

@@ -5,8 +5,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
 
+from kvtier.api.conditions import Condition
 from kvtier.api.fields import list_map
 from kvtier.api.rules import ApiModel, Rule
+from kvtier.api.v1alpha1.acknowledgement import AcknowledgedCondition
 from kvtier.api.v1alpha1.nodepool import NodePool
 from kvtier.api.v1alpha1.served_model import ServedModel
 from kvtier.api.v1alpha1.status import PoolStatus
@@ -50,6 +52,15 @@ class PoolSpec(ApiModel):
             "the pool."
         ),
     ] = False
+    acknowledged_conditions: Annotated[
+        list[AcknowledgedCondition],
+        Field(
+            max_length=32,
+            json_schema_extra=list_map("type", "reason"),
+            description="Prerequisites that are not met by kvtier's tables and rules, and for which you vouch. While a "
+            "condition has the type and the reason of an item, it blocks nothing, also with strict.",
+        ),
+    ] = []
     cluster: Annotated[
         Cluster | None,
         Field(
@@ -147,6 +158,20 @@ class PoolSpec(ApiModel):
             ),
         ),
     )
+
+    def acknowledges(self, condition: Condition) -> bool:
+        """Whether the user vouches for this prerequisite, in its present state."""
+        accepted = {(one.type, one.reason) for one in self.acknowledged_conditions}
+        return condition.vouchable and (condition.type, condition.reason) in accepted
+
+    def decisive(self, *found: Condition | None) -> Condition:
+        """The condition to report, of all that a check found about one type. The last one is never None.
+
+        It is the first that is not met, but one that the user accepts must not hide another one.
+        """
+        unmet = [one for one in found if one and one.status != "True"]
+        standing = [one for one in unmet if not self.acknowledges(one)]
+        return next(iter((*standing, *unmet)), None) or next(one for one in found if one)
 
 
 def _set_by_user(spec: PoolSpec, names: tuple[str, ...]) -> list[str]:

@@ -42,7 +42,7 @@ def plan_csi(context: Context, spec: LustreTier, checks: Checks) -> Part:
     pool, lustre, claim = context.pool, context.lustre, context.lustre.claim
     wanted_class = _storage_class(pool, spec, lustre.class_name)
     waiting = _waiting(lustre, context.now)
-    refused = blockers(checks, STORAGE, pool.spec.strict)
+    refused = blockers(checks, STORAGE, pool.spec)
     immutable = _immutable(wanted_class, context.children.storage_class(lustre.class_name))
     if waiting and lustre.claim_owned and not immutable and not refused:
         because = provisioning.replacement(waiting, spec, lustre.class_name)

@@ -25,7 +25,7 @@ def plan_static(context: Context, spec: LustreTier, checks: Checks) -> Part:
     kvtier creates neither while a prerequisite is not met or the instance cannot be used. It keeps both even if the
     instance fails or becomes unknown, so that a mounted tier is not unmounted.
     """
-    lustre, refused = context.lustre, blockers(checks, STORAGE, context.pool.spec.strict)
+    lustre, refused = context.lustre, blockers(checks, STORAGE, context.pool.spec)
     if spec.provisioner == "API":
         view = plan_instance(context, spec, checks, blocked=bool(refused))
     else:

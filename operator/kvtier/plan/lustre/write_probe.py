@@ -61,7 +61,7 @@ def plan_write_probe(context: Context, checks: Checks, claim: Claim | None, node
         return WriteProbe(Part(conditions=(_written(),), deletes=_all_but(jobs, last.job)), proven=True)
     due = probe_job(pool, claim, tried, after=last.job.uid if last else "")
     running = context.children.job(due.name)
-    held = None if running else _held(blockers(checks, ENGINES_ON_LUSTRE, pool.spec.strict), nodes_usable)
+    held = None if running else _held(blockers(checks, ENGINES_ON_LUSTRE, pool.spec), nodes_usable)
     wait = context.pace.probe_retry - elapsed(last.end.at, context.now) if last else 0.0
     return WriteProbe(
         Part(
