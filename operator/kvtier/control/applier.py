@@ -36,8 +36,6 @@ class Applier:
     def __init__(self, client: KubeClient, store: Store) -> None:
         self._client = client
         self._store = store
-        self._unchanged: dict[str, str] = {}
-        """By uid: the resourceVersion of an object in which an apply changed nothing."""
 
     async def carry_out(
         self, plan: Plan, namespace: str, live: Mapping[Key, Object]
@@ -70,7 +68,7 @@ class Applier:
         logger.info("Applied %s %s", manifest["kind"], manifest["metadata"]["name"])
         self._store.put(manifest["kind"], written)
         if live is not None and _version(written) == _version(live):
-            self._unchanged[written["metadata"]["uid"]] = _version(written)
+            self._store.note_unchanged(manifest["kind"], written)
 
     def _is_applied(self, live: Object, manifest: Manifest) -> bool:
         """Whether this manifest was already applied to this object and changed nothing.
@@ -78,7 +76,7 @@ class Applier:
         Additions of users are applied as written. The API server may store them in another form: 1000m as 1.
         """
         same = _digest(live) is not None and _digest(live) == _digest(manifest)
-        return same and self._unchanged.get(live["metadata"]["uid"]) == _version(live)
+        return same and self._store.is_unchanged(manifest["kind"], live)
 
     async def _refuse_to_take_over(self, resource: Resource, manifest: Manifest) -> None:
         """Refuse if an object with this name exists that kvtier did not create: a forced apply would take it over."""

@@ -45,6 +45,7 @@ class Store:
         self._children: dict[PoolKey, dict[kinds.Key, Object]] = defaultdict(dict)
         self._views: dict[PoolKey, Children] = {}
         self._owners: dict[_Place, PoolKey] = {}
+        self._unchanged: dict[_Place, tuple[str, str]] = {}
         self._cluster = ClusterParts()
         self._lists: dict[str, _List] = defaultdict(_List)
         self._volumes = _LustreVolumes(self._owner_of_claim)
@@ -83,6 +84,16 @@ class Store:
         `filesystem` is the pool's own name, if only its existing instance defines it.
         """
         return self._neighbours.of(key, filesystem)
+
+    def note_unchanged(self, kind: str, obj: Object) -> None:
+        """Remember that an apply changed nothing in a stored child, until the child changes."""
+        place = _place(kind, obj)
+        if place in self._owners:
+            self._unchanged[place] = _exact(obj)
+
+    def is_unchanged(self, kind: str, obj: Object) -> bool:
+        """Whether an apply changed nothing in this version of a child."""
+        return self._unchanged.get(_place(kind, obj)) == _exact(obj)
 
     def set_version(self, version: str) -> set[PoolKey]:
         """Store the version of the API server."""
@@ -177,6 +188,7 @@ class Store:
         if owner is None:
             return left
         self._owners[place] = owner
+        self._unchanged.pop(place, None)
         self._children[owner][kind, place.name] = _without_managed_fields(obj)
         self._views.pop(owner, None)
         return left | {owner} | self._mount(kind, owner, obj)
@@ -186,6 +198,9 @@ class Store:
         if owner is None or _uid(self._children[owner][key]) != _uid(obj):
             return set()
         del self._owners[place], self._children[owner][key]
+        self._unchanged.pop(place, None)
+        if not self._children[owner]:
+            del self._children[owner]
         self._views.pop(owner, None)
         return {owner} | self._mount(place.kind, owner, None)
 
@@ -322,6 +337,11 @@ def _place(kind: str, obj: Object) -> _Place:
 
 def _uid(obj: Object) -> str:
     return str(obj["metadata"]["uid"])
+
+
+def _exact(obj: Object) -> tuple[str, str]:
+    """Uid and version."""
+    return _uid(obj), str(obj["metadata"].get("resourceVersion", ""))
 
 
 def _is_newer(new: Object, known: Object) -> bool:

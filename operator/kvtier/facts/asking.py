@@ -19,6 +19,29 @@ Key = TypeVar("Key", bound=Hashable)
 Value = TypeVar("Value")
 
 
+class Recent(Generic[Key, Value]):
+    """Values by key, each made when it is first asked for. Those that nobody asked for in an hour are dropped."""
+
+    def __init__(self, make: Callable[[Key], Value], clock: Callable[[], float]) -> None:
+        self._make = make
+        self._clock = clock
+        self._values: dict[Key, Value] = {}
+        self._asked: dict[Key, float] = {}
+
+    def get(self, key: Key) -> Value:
+        """The value of a key."""
+        now = self._clock()
+        if key not in self._values:
+            self._forget(now - TRUSTED_SECONDS)
+            self._values[key] = self._make(key)
+        self._asked[key] = now
+        return self._values[key]
+
+    def _forget(self, since: float) -> None:
+        for key in [key for key, asked in self._asked.items() if asked < since]:
+            del self._values[key], self._asked[key]
+
+
 class SingleFlight(Generic[Key]):
     """At most one request per key at a time, shared by all callers that need its answer.
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import Cluster
-from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
+from kvtier.facts.asking import PATIENCE_SECONDS, Answer, Recent, SingleFlight
 from kvtier.facts.model import GKECluster
 from kvtier.gcp import clients, errors
 from kvtier.pace import DEFAULT, Pace
@@ -31,18 +31,18 @@ class GKEReader:
         self._clock = clock
         self._pace = pace
         self.patience = patience
-        self._answers: dict[Cluster, Answer[GKECluster]] = {}
+        self._answers: Recent[Cluster, Answer[GKECluster]] = Recent(lambda _: Answer(None), clock)
         self._requests = SingleFlight(self._request)
 
     async def read(self, cluster: Cluster | None) -> GKECluster | None:
         """Facts of the cluster, None if the pool names no cluster."""
         if cluster is None:
             return None
-        if cluster not in self._answers:
+        answer = self._answers.get(cluster)
+        if answer.pending:
             await self._requests.join(cluster, None)
-        elif self._is_due(self._answers[cluster]):
+        elif self._is_due(answer):
             await self._requests.join(cluster, self.patience)
-        answer = self._answers[cluster]
         return answer.value or GKECluster(error=answer.error)
 
     def _is_due(self, answer: Answer[GKECluster]) -> bool:
@@ -52,10 +52,10 @@ class GKEReader:
         try:
             facts = await _get(cluster)
         except errors.GoogleError as error:
-            answer = self._answers.setdefault(cluster, Answer(None))
-            answer.fail(_hint(cluster, error), self._clock(), final=error.code in _FINAL)
+            failure, final = _hint(cluster, error), error.code in _FINAL
+            self._answers.get(cluster).fail(failure, self._clock(), final=final)
         else:
-            self._answers.setdefault(cluster, Answer(None)).succeed(facts, self._clock())
+            self._answers.get(cluster).succeed(facts, self._clock())
 
 
 async def _get(cluster: Cluster) -> GKECluster:

@@ -11,7 +11,7 @@ from typing import Any
 
 from kvtier.api.quantities import GIB
 from kvtier.api.sentences import sentences
-from kvtier.facts.asking import PATIENCE_SECONDS, Answer, SingleFlight
+from kvtier.facts.asking import PATIENCE_SECONDS, Answer, Recent, SingleFlight
 from kvtier.facts.model import Counters, Instance, LustreFacts, Operation, Window
 from kvtier.gcp import clients, errors
 from kvtier.gcp.clients import LUSTRE_ENDPOINT
@@ -40,7 +40,7 @@ class LustreReader:
         self._clock = clock
         self._pace = pace
         self.patience = patience
-        self._caches: dict[str, InstanceCache] = {}
+        self._caches: Recent[str, InstanceCache] = Recent(lambda name: InstanceCache(name, pace), clock)
         self._requests = SingleFlight(self._request)
 
     async def read(self, instance: str | None, operations: Mapping[str, str] = _NONE) -> LustreFacts | None:
@@ -65,7 +65,7 @@ class LustreReader:
         return self._cache(instance).operation(request, self._clock())
 
     def _cache(self, instance: str) -> "InstanceCache":
-        return self._caches.setdefault(instance, InstanceCache(instance, self._pace))
+        return self._caches.get(instance)
 
     async def _request(self, instance: str) -> None:
         """Read operations, then the instance. Repeat if an operation was recorded meanwhile."""

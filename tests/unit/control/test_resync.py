@@ -9,6 +9,7 @@ from kvtier.api.names import PoolKey
 from kvtier.control.queue import WorkQueue
 from kvtier.control.resync import Resync
 from kvtier.control.store import Store
+from kvtier.control.stored import unseen
 from kvtier.kube.client import ApiError
 from unit import virtual_time
 from unit.builders import document, live, manifest, pool
@@ -99,6 +100,7 @@ async def test_a_kind_that_is_refused_stops_no_other(error: ApiError, seconds: i
     await resync.until_done()
     assert virtual_time.now() == seconds
     assert store.unlisted == {"Job": why}
+    assert unseen(why).message == why
     assert store.objects(KEY), "what is known stays"
     assert await queue.get() == KEY
     client.refuse = lambda request: None

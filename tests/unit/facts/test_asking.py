@@ -4,7 +4,7 @@ import asyncio
 
 import pytest
 
-from kvtier.facts.asking import Answer, SingleFlight
+from kvtier.facts.asking import Answer, Recent, SingleFlight
 from unit import virtual_time
 from unit.tables import table
 from unit.virtual_time import in_virtual_time
@@ -117,3 +117,17 @@ def test_a_new_failure_is_logged_once(caplog: pytest.LogCaptureFixture) -> None:
     for failure in ("down", "down", "refused", "down"):
         kept.fail(failure, 1.0, final=False)
     assert [record.message for record in caplog.records] == ["down", "refused", "down"]
+
+
+def test_what_nobody_asked_for_in_an_hour_is_forgotten() -> None:
+    time, made = [0.0], list[str]()
+
+    def make(key: str) -> str:
+        made.append(key)
+        return key.upper()
+
+    recent = Recent(make, lambda: time[0])
+    for now, keys in ((0.0, "ab"), (HOUR, "a"), (HOUR + 1, "cab")):
+        time[0] = now
+        assert [recent.get(key) for key in keys] == [*keys.upper()]
+    assert made == ["a", "b", "c", "b"]
