@@ -62,6 +62,7 @@ class LustreView:
     PersistentVolumes reserved for the PVC; `provisioned` are those of them that the driver created for this pool.
     `instance_name` is projects/P/locations/ZONE/instances/ID, None if unknown. `status` is the tier and `reported` is
     StorageReady in the last status. `operations` are the operations on the instance, updated from the API.
+    `adoption_granted`: whoever installed kvtier lets the pool adopt the instance from another cluster.
     """
 
     spec: LustreTier | None
@@ -80,6 +81,7 @@ class LustreView:
     status: TierStatus | None = None
     reported: Condition | None = None
     operations: Operations = field(default_factory=Operations)
+    adoption_granted: bool = False
 
     @property
     def own_claim(self) -> Claim | None:

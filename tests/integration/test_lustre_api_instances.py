@@ -156,13 +156,18 @@ def test_a_recreated_pool_uses_its_old_instance(pools: Pools, lustre_project: Lu
     pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     made, volume = _only(lustre_project), pools.child(*VOLUME)
+    assert made["labels"]["kvtier-pool-uid"] == pools.get("chat")["metadata"]["uid"]
     pools.delete("chat")
     pools.wait_gone("chat")
-    pools.create("chat", **through_api(lustre_project))
+    again = pools.create("chat", **through_api(lustre_project))
     until_ready(pools, "chat")
     assert _only(lustre_project)["uid"] == made["uid"]
     assert pools.child(*VOLUME)["metadata"]["uid"] == volume["metadata"]["uid"]
     assert len(lustre_project.calls("create")) == 1
+    taken = {**made["labels"], "kvtier-pool-uid": again["metadata"]["uid"]}
+    until(pools, "chat", lambda: _only(lustre_project)["labels"] == taken)
+    (event,) = pools.events("chat", "InstanceTakenOver")
+    assert made["name"] in event["message"]
 
 
 def test_the_instance_is_resized_while_engines_run(pools: Pools, lustre_project: LustreProject) -> None:

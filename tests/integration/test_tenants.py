@@ -117,7 +117,7 @@ def test_a_volume_of_the_administrator_is_kept_with_a_forged_pvc(
     _delete_pool(mine)
     assert witness.unchanged()
     (event,) = mine.events("chat", "DataKept")
-    assert f"kvtier keeps PVC {claim['metadata']['name']}" in event["message"]
+    assert f"for this pool: PVC {claim['metadata']['name']}" in event["message"]
 
 
 def test_a_static_volume_in_the_class_of_the_pool_keeps_its_reclaim_policy(
@@ -132,7 +132,7 @@ def test_a_static_volume_in_the_class_of_the_pool_keeps_its_reclaim_policy(
     left = kube.get(*VOLUME, volume["metadata"]["name"])
     assert left["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
     (event,) = mine.events("chat", "DataKept")
-    assert f"kvtier keeps PersistentVolume {volume['metadata']['name']}" in event["message"]
+    assert f"for this pool: PersistentVolume {volume['metadata']['name']}" in event["message"]
 
 
 def test_a_pvc_that_names_the_volume_of_another_tenant_reads_and_deletes_nothing(

@@ -11,7 +11,7 @@ from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
 from kvtier.checks import run
 from kvtier.context import Context, build
 from kvtier.facts.children import Deployment, children, view
-from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, Secrets
+from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, OwnCluster, Secrets
 from kvtier.facts.volumes import PROVISIONED_BY, Volumes, volume
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
@@ -19,6 +19,7 @@ from kvtier.plan.offline import manifests
 NOW = "2026-11-29T12:00:00Z"
 GKE_VERSION = "v1.35.6-gke.1049000"
 NETWORK = "projects/my-project/global/networks/default"
+OWN_CLUSTER = OwnCluster("cluster-uid")
 COS = "Container-Optimized OS from Google"
 
 _MODEL = {"name": "llama", "model": "meta-llama/Llama-3.1-8B-Instruct", "tensorParallelSize": 8}
@@ -99,7 +100,7 @@ def facts(
         "lustre_driver": True,
         "lustre_nodes": frozenset(one.name for one in nodes),
     }
-    return Facts(Cluster(**{**cluster, **changes}), gke, Secrets(secrets or {}))
+    return Facts(Cluster(**{**cluster, **changes}), OWN_CLUSTER, gke, Secrets(secrets or {}))
 
 
 def checks(**statuses: Any) -> dict[str, Condition]:

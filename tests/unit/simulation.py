@@ -20,7 +20,18 @@ from kvtier.plan.events import PoolEvent, status_events
 from kvtier.plan.lustre.instance import create_body
 from kvtier.plan.model import Call, Plan
 from kvtier.plan.plan import plan
-from unit.builders import NETWORK, NOW, driver_volume, facts, live, merged, node, pool, with_status
+from unit.builders import (
+    NETWORK,
+    NOW,
+    OWN_CLUSTER,
+    driver_volume,
+    facts,
+    live,
+    merged,
+    node,
+    pool,
+    with_status,
+)
 
 GIB = 1 << 30
 CREATED = "2026-11-29T11:00:00Z"
@@ -40,7 +51,7 @@ def made(of: KVCachePool, gib: int = 18_000, **changes: Any) -> Instance:
         "network": NETWORK,
         "address": lustre.address or "10.0.0.7",
         "created": CREATED,
-        "labels": create_body(of, lustre)["labels"] if lustre.provisioner == "API" else {},
+        "labels": create_body(of, lustre, OWN_CLUSTER)["labels"] if lustre.provisioner == "API" else {},
         "kms_key": lustre.kms_key or "",
     }
     return Instance(**{**fields, **changes})

@@ -78,6 +78,7 @@ SECRET = Resource("", "v1", "secrets", "Secret", namespaced=True)
 CONFIG_MAP = Resource("", "v1", "configmaps", "ConfigMap", namespaced=True)
 LEASE = Resource("coordination.k8s.io", "v1", "leases", "Lease", namespaced=True)
 EVENT = Resource("", "v1", "events", "Event", namespaced=True)
+NAMESPACE = Resource("", "v1", "namespaces", "Namespace", namespaced=False)
 POD = Resource("", "v1", "pods", "Pod", namespaced=True)
 
 STORAGE_CLASS = Resource("storage.k8s.io", "v1", "storageclasses", "StorageClass", namespaced=False)

@@ -20,6 +20,8 @@ LABEL_PROBE = "kvtier.dev/probe"
 ANNOTATION_POOL = "kvtier.dev/pool"
 ANNOTATION_APPLIED = "kvtier.dev/applied"
 ANNOTATION_PROVISIONER = "kvtier.dev/provisioner"
+ANNOTATION_ADOPT = "kvtier.dev/adopt-instance"
+"""Written by users: the full name of an instance of another cluster that the pool may adopt."""
 
 _LABEL_MAX = 63
 

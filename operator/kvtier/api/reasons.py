@@ -167,6 +167,7 @@ class Reason(StrEnum):
     # StorageReady: instances
     INSTANCE_GONE = "InstanceGone"
     INSTANCE_NOT_FOUND = "InstanceNotFound"
+    CLUSTER_UNKNOWN = "ClusterUnknown"
     INSTANCE_NOT_OURS = "InstanceNotOurs"
     INSTANCE_MISMATCH = "InstanceMismatch"
     INSTANCE_CONTRADICTED = "InstanceContradicted"

@@ -16,8 +16,9 @@ from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.identity import instance_name
 from kvtier.facts.lustre_api import LustreReader
-from kvtier.facts.model import Cluster, Facts, Observed
+from kvtier.facts.model import Cluster, Facts, Observed, OwnCluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, neighbour, parsed
+from kvtier.facts.own_cluster import OwnClusterReader
 from kvtier.facts.volumes import Volumes, volume
 from kvtier.kube.client import CLUSTER_FACTS, KubeClient
 from kvtier.pace import DEFAULT, Pace
@@ -51,6 +52,7 @@ class Collector:
     ) -> None:
         self._client = client
         self._source = source
+        self._own_cluster = OwnClusterReader(client)
         self._gke = gke
         self._lustre = lustre
         self._pace = pace
@@ -59,6 +61,7 @@ class Collector:
         """Read everything. Raises ApiError."""
         facts = Facts(
             cluster=self._source.cluster(),
+            own_cluster=await self._own_cluster.read() if _has_own_instance(pool) else OwnCluster(),
             gke=await self._gke.read(pool.spec.cluster),
             secrets=await references.read_secrets(self._client, pool),
             config_maps=await references.read_config_maps(self._client, pool),
@@ -85,6 +88,12 @@ class Collector:
             neighbours=self._source.neighbours(key, filesystem),
         )
         return replace(seen, facts=facts, children=children)
+
+
+def _has_own_instance(pool: KVCachePool) -> bool:
+    """Whether the pool has, or had, an instance that kvtier itself labels."""
+    lustre = pool.spec.tiers.lustre
+    return (lustre is not None and lustre.provisioner == "API") or bool(pool.status.operations)
 
 
 @dataclass(frozen=True)

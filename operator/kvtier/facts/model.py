@@ -65,6 +65,17 @@ class Cluster:
 
 
 @dataclass(frozen=True)
+class OwnCluster:
+    """The identity of this cluster: the uid of namespace kube-system.
+
+    `error`: why it is unknown and what to do, in full sentences.
+    """
+
+    uid: str = ""
+    error: str = ""
+
+
+@dataclass(frozen=True)
 class GKECluster:
     """The cluster according to the GKE API. `error`: why it is unknown and what to do, in full sentences.
 
@@ -180,6 +191,7 @@ class Facts:
     """All facts that the checks use."""
 
     cluster: Cluster = Cluster()
+    own_cluster: OwnCluster = OwnCluster()
     gke: GKECluster | None = None
     secrets: Secrets = Secrets()
     config_maps: ConfigMaps = ConfigMaps()

@@ -10,13 +10,14 @@ from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.checks import blockers, run
 from kvtier.context import Context, ModelView, build
-from kvtier.facts.model import Facts, Instance, LustreFacts, Observed
-from kvtier.plan.lustre.instance import identity_labels
+from kvtier.facts.model import Facts, Instance, LustreFacts, Observed, OwnCluster
+from kvtier.plan.lustre.ownership import identity_labels
 from kvtier.plan.lustre.shared_tier import Access, plan_storage
 from kvtier.plan.model import Manifest
 from kvtier.plan.nodes import plan_nodes
 from kvtier.plan.serving import plan_serving
 
+_CLUSTER = OwnCluster("any")
 _EPOCH = "1970-01-01T00:00:00Z"
 
 
@@ -54,7 +55,7 @@ def _context(pool: KVCachePool) -> Context:
     """The context of a pool, with only its instance, if it has one."""
     instance = _instance(pool)
     lustre = LustreFacts(instance) if instance else None
-    return build(pool, Observed(Facts(lustre=lustre)), _EPOCH)
+    return build(pool, Observed(Facts(lustre=lustre, own_cluster=_CLUSTER)), _EPOCH)
 
 
 def _instance(pool: KVCachePool) -> Instance | None:
@@ -70,7 +71,7 @@ def _instance(pool: KVCachePool) -> Instance | None:
         filesystem=identity.filesystem(pool) or "FILESYSTEM",
         network=lustre.network or "",
         address="ADDRESS",
-        labels=identity_labels(pool),
+        labels=identity_labels(pool, _CLUSTER),
         kms_key=lustre.kms_key or "",
     )
 

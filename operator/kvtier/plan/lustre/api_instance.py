@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, false
+from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
@@ -23,9 +23,10 @@ from kvtier.plan.lustre.instance import (
     source,
 )
 from kvtier.plan.lustre.operations import DesiredOperation, Followed, follow, part
+from kvtier.plan.lustre.ownership import owner, refusal, takeover, usable, without_cluster
 from kvtier.plan.lustre.provisioning import NORMAL, so_far
 from kvtier.plan.lustre.resize import change, changing
-from kvtier.plan.model import soonest
+from kvtier.plan.model import Part, soonest
 
 
 def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: bool) -> InstanceView:
@@ -34,7 +35,7 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
     Case 1: the Lustre API could not be read -> no request.
     Case 2: the instance does not exist, but its PersistentVolume does -> somebody deleted the instance with its data.
             kvtier creates no other instance until the PVC and the PersistentVolume are deleted too.
-    Case 3: the instance does not exist -> create it when the prerequisites are met.
+    Case 3: the instance does not exist -> create it when the prerequisites are met, and the cluster is known.
     Case 4: the instance belongs to another pool, or differs in an immutable field -> do not use it.
     Case 5: the instance is being created, or has no address yet -> wait.
     Case 6: the instance can be used -> update it to the spec, one change at a time.
@@ -45,19 +46,32 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
     if instance is None and lustre.volume:
         return _as_it_is(_gone(lustre), lustre)
     if instance is None:
-        return _create(context, None if blocked else _creation(context.pool, spec, lustre))
-    if differing := mismatch(context.pool, spec, instance):
-        return _as_it_is(StorageState(differing, "Failed"), lustre)
+        return _create(context, None if blocked else _creation(context, spec))
+    if refused := _refusal(context, spec, instance):
+        return _as_it_is(StorageState(refused, "Failed"), lustre)
     if instance.state == "CREATING" or (not instance.address and problem(instance) is None):
         begun = lustre.operations.last("Create")
         since = begun.start_time if begun else instance.created
         return _as_it_is(_creating(context.pool, since, context.now), lustre)
-    may_grow = checks[CAPACITY_VALID].status != "False"
-    return _change(context, spec, instance, change(context.pool, spec, instance, may_grow=may_grow))
+    cluster, may_grow = context.facts.own_cluster, checks[CAPACITY_VALID].status != "False"
+    return _change(context, spec, instance, change(context.pool, spec, cluster, instance, may_grow=may_grow))
+
+
+def _refusal(context: Context, spec: LustreTier, instance: Instance) -> Condition | None:
+    """StorageReady if kvtier may not use an instance that exists, else None."""
+    pool, cluster, lustre = context.pool, context.facts.own_cluster, context.lustre
+    live = lustre.volume.volume if lustre.volume else None
+    referred = live is not None and live.instance == instance.name
+    of = owner(pool, cluster, instance)
+    if not usable(of, pool, instance, referred=referred, granted=lustre.adoption_granted):
+        return refusal(of, pool, cluster, instance)
+    return mismatch(pool, spec, instance)
 
 
 def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
-    operations = context.lustre.operations
+    operations, cluster = context.lustre.operations, context.facts.own_cluster
+    if desired and not cluster.uid:
+        return _as_it_is(StorageState(without_cluster(cluster), "Waiting"), context.lustre)
     create, state = follow(operations, "Create", desired), None
     if create.status and create.status.state == "Running":
         state = _creating(context.pool, create.status.start_time, context.now)
@@ -67,14 +81,16 @@ def _create(context: Context, desired: DesiredOperation | None) -> InstanceView:
     return _with(InstanceView(problem=state), (create, update), context.pace.moving)
 
 
-def _creation(pool: KVCachePool, spec: LustreTier, lustre: LustreView) -> DesiredOperation:
+def _creation(context: Context, spec: LustreTier) -> DesiredOperation:
     """The creation of the instance as in the spec.
 
     The subject changes if the spec changes, or if an earlier instance was created and then deleted. It depends on the
     operation in the status, not on newer answers of the API: a repeated request must be the same until the status is
     written.
     """
-    body, before = create_body(pool, spec), lustre.operations.recorded.get("Create")
+    lustre = context.lustre
+    body = create_body(context.pool, spec, context.facts.own_cluster)
+    before = lustre.operations.recorded.get("Create")
     subject = f"{spec.capacity} {digest(body)}"
     if before and before.state == "Succeeded":
         subject = f"{subject} after {before.progress_time}"
@@ -90,7 +106,10 @@ def _change(
     create, update = follow(operations, "Create", None), follow(operations, "Update", desired)
     state = changing(spec, instance, desired, update.status, context.lustre.reported) if desired else None
     settled = instance.state == "ACTIVE" and desired is None
-    view = InstanceView(source(instance), problem(instance), state)
+    event = (
+        takeover(owner(context.pool, context.facts.own_cluster, instance), instance) if update.call else None
+    )
+    view = InstanceView(source(instance), problem(instance), state, Part(events=(event,) if event else ()))
     return _with(view, (create, update), pace.settled if settled else pace.moving)
 
 
@@ -135,4 +154,4 @@ def _as_it_is(state: StorageState, lustre: LustreView) -> InstanceView:
 
 def _with(view: InstanceView, followed: tuple[Followed, ...], again: float | None) -> InstanceView:
     again = soonest(again, *(one.again for one in followed))
-    return replace(view, part=replace(part(*followed), again=again))
+    return replace(view, part=replace(part(*followed), again=again, events=view.part.events))

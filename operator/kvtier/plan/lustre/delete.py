@@ -20,8 +20,8 @@ from kvtier.facts.operations import Operations
 from kvtier.facts.volumes import Volume, Volumes
 from kvtier.plan.events import PoolEvent
 from kvtier.plan.lustre.api_errors import explained
-from kvtier.plan.lustre.instance import ours
 from kvtier.plan.lustre.operations import UNANSWERED, DesiredOperation, Followed, follow, part
+from kvtier.plan.lustre.ownership import Owner, owner
 from kvtier.plan.lustre.provisioning import under_way
 from kvtier.plan.model import Manifest, Part, references
 
@@ -189,7 +189,7 @@ def _not_ours(lustre: LustreView) -> tuple[PoolEvent, ...]:
     ]
     claims = [f"PVC {lustre.claim_name}"] if lustre.claim and not lustre.claim_owned else []
     kept = ", ".join([*claims, *(f"PersistentVolume {one.name}" for one in foreign)])
-    text = f"kvtier keeps {kept}, because it did not create them for this pool. Delete them if you do not need them."
+    text = f"kvtier keeps objects that it did not create for this pool: {kept}. Delete them if you do not need them."
     return (PoolEvent("Warning", "DataKept", text),) if kept else ()
 
 
@@ -241,8 +241,9 @@ def _delete_instance(context: Context) -> Step:
     Case 2: the API did not return it -> wait.
     Case 3: its creation may still be in progress -> wait.
     Case 4: it does not exist -> done.
-    Case 5: its labels are not those of this pool -> keep it, with an Event.
-    Case 6: otherwise -> request the deletion. The API refuses it while another operation is in progress.
+    Case 5: it is unknown which cluster this is -> wait.
+    Case 6: its labels do not name this cluster and this pool, by their uids -> keep it, with an Event.
+    Case 7: otherwise -> request the deletion. The API refuses it while another operation is in progress.
     """
     lustre, name, operations = context.lustre, context.lustre.instance_name, context.lustre.operations
     if name is None or not _made_by_kvtier(lustre):
@@ -255,7 +256,11 @@ def _delete_instance(context: Context) -> Step:
         coming = f"kvtier waits for the creation of instance {name} to end, and then deletes the instance."
         waits = (coming,) if _may_appear(operations) else ()
         return Step(part(create, follow(operations, "Delete", None)), waits)
-    if not ours(context.pool, lustre.instance):
+    cluster = context.facts.own_cluster
+    if not cluster.uid:
+        unknown = sentences(f"It is unknown whether instance {name} belongs to this cluster", cluster.error)
+        return Step(part(create), (unknown,))
+    if owner(context.pool, cluster, lustre.instance) is not Owner.THIS_POOL:
         kept = (
             f"The labels of instance {name} are not those of this pool, so kvtier keeps it. {_manually(name)}"
         )

@@ -10,8 +10,8 @@ from kvtier.facts.operations import Operations
 from kvtier.plan.lustre import copies
 from kvtier.plan.lustre.copies import Paths
 from kvtier.plan.lustre.delete import driver_volumes, has_unread_volume
-from kvtier.plan.lustre.instance import ours
 from kvtier.plan.lustre.operations import Followed, follow
+from kvtier.plan.lustre.ownership import Owner, owner
 from kvtier.plan.model import Part
 
 
@@ -75,8 +75,9 @@ def _goes(context: Context) -> bool:
     lustre = context.lustre
     if lustre.spec is None or lustre.spec.provisioner == "Existing":
         return False
+    cluster, instance = context.facts.own_cluster, lustre.instance
     if lustre.spec.provisioner == "API":
-        return lustre.instance is None or ours(context.pool, lustre.instance)
+        return instance is None or owner(context.pool, cluster, instance) is Owner.THIS_POOL
     unread = lustre.own_claim is not None and has_unread_volume(lustre.own_claim, context.facts.volumes)
     return unread or any(one.instance == lustre.instance_name for one in driver_volumes(lustre))
 

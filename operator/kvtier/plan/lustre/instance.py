@@ -1,4 +1,4 @@
-"""A Lustre instance: its state, the requests that create and update it, and which pool it belongs to."""
+"""A Lustre instance: its state, and the requests that create and update it."""
 
 import json
 import re
@@ -14,7 +14,8 @@ from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.api.v1alpha1.lustre import AccessRules, MaintenanceWindow
-from kvtier.facts.model import Instance
+from kvtier.facts.model import Instance, OwnCluster
+from kvtier.plan.lustre.ownership import identity_labels
 from kvtier.plan.lustre.provisioning import NORMAL
 from kvtier.plan.model import Part
 
@@ -138,8 +139,6 @@ def problem(instance: Instance) -> StorageState | None:
     return StorageState(found, phase) if found else None
 
 
-_LABEL_MAX = 63
-_POOL, _NAMESPACE, _CLUSTER = "kvtier-pool", "kvtier-pool-namespace", "kvtier-cluster"
 _SETTINGS = {"accessRulesOptions": "kvtier-access-rules", "maintenancePolicy": "kvtier-maintenance"}
 """Fields that may change, each with the label that holds the digest of the requested value.
 
@@ -153,14 +152,14 @@ _RESET: dict[str, Any] = {
 _SQUASH = {"NoSquash": "NO_SQUASH", "RootSquash": "ROOT_SQUASH"}
 
 
-def create_body(pool: KVCachePool, spec: LustreTier) -> dict[str, Any]:
+def create_body(pool: KVCachePool, spec: LustreTier, cluster: OwnCluster) -> dict[str, Any]:
     """The body of the request that creates the instance."""
     body = {
         **_capacity(spec.size),
         "filesystem": new_filesystem(pool),
         "network": spec.network,
         "description": f"KV cache of {pool.namespace}/{pool.name}, made by kvtier",
-        "labels": {**identity_labels(pool), **_setting_labels(spec)},
+        "labels": {**identity_labels(pool, cluster), **_setting_labels(spec)},
         "kmsKey": spec.kms_key,
         "placementPolicy": spec.placement_policy,
         **_settings(spec),
@@ -177,36 +176,18 @@ def growth_body(size: int) -> dict[str, Any]:
     return _capacity(size)
 
 
-def settings_body(pool: KVCachePool, spec: LustreTier, instance: Instance) -> dict[str, Any]:
-    """The body of an update of the settings that differ from the spec, with their labels; empty if none differs."""
+def settings_body(
+    pool: KVCachePool, spec: LustreTier, cluster: OwnCluster, instance: Instance
+) -> dict[str, Any]:
+    """The body of an update of the labels, and of the settings that differ from the spec; empty if none differs."""
     wanted, mine = _setting_labels(spec), set(_SETTINGS.values())
     stale = [field for field, key in _SETTINGS.items() if instance.labels.get(key) != wanted.get(key)]
-    if not stale:
-        return {}
     theirs = {key: value for key, value in instance.labels.items() if key not in mine}
+    labels = {**theirs, **identity_labels(pool, cluster), **wanted}
+    if labels == instance.labels:
+        return {}
     settings = {**_RESET, **_settings(spec)}
-    changed = {field: settings[field] for field in stale}
-    return {"labels": {**theirs, **identity_labels(pool), **wanted}, **changed}
-
-
-def identity_labels(pool: KVCachePool) -> dict[str, str]:
-    """Labels that identify the pool. The cluster distinguishes pools of the same name in two clusters of a project."""
-    found = {_POOL: label_value(pool.name), _NAMESPACE: label_value(pool.namespace)}
-    if pool.spec.cluster:
-        cluster = names.derive(pool.spec.cluster.location, pool.spec.cluster.name, limit=_LABEL_MAX)
-        found[_CLUSTER] = cluster
-    return found
-
-
-def ours(pool: KVCachePool, instance: Instance) -> bool:
-    """Whether the labels of an instance say that it belongs to this pool."""
-    return all(instance.labels.get(key) == value for key, value in identity_labels(pool).items())
-
-
-def label_value(text: str) -> str:
-    """`text` if Google accepts it as the value of a label, else a derived name."""
-    fits = re.fullmatch(r"[a-z0-9_-]{0,63}", text)
-    return text if fits else names.derive(text, limit=_LABEL_MAX)
+    return {"labels": labels, **{field: settings[field] for field in stale}}
 
 
 def digest(body: Mapping[str, Any]) -> str:
@@ -252,9 +233,7 @@ def _maintenance(window: MaintenanceWindow) -> dict[str, Any]:
 
 
 def mismatch(pool: KVCachePool, spec: LustreTier, instance: Instance) -> Condition | None:
-    """StorageReady if kvtier may not use an existing instance, else None. Mutable fields may differ."""
-    if not ours(pool, instance):
-        return _stranger(pool, instance)
+    """StorageReady if an existing instance differs from the spec in immutable fields, else None."""
     wanted = {
         "filesystem": (new_filesystem(pool), instance.filesystem),
         "network": (spec.network, instance.network),
@@ -275,20 +254,6 @@ def mismatch(pool: KVCachePool, spec: LustreTier, instance: Instance) -> Conditi
             f"Lustre instance {instance.name} exists and differs from the spec in immutable fields: "
             f"{', '.join(differing)}",
             "Recreate the pool with the values of the instance, or delete the instance if its data is not needed",
-        ),
-    )
-
-
-def _stranger(pool: KVCachePool, instance: Instance) -> Condition:
-    labels = ",".join(f"{key}={value}" for key, value in identity_labels(pool).items())
-    _, project, _, zone, _, name = instance.name.split("/")
-    return false(
-        STORAGE_READY,
-        Reason.INSTANCE_NOT_OURS,
-        sentences(
-            f"Lustre instance {instance.name} exists, but its labels do not name this pool",
-            "Delete the instance if its data is not needed, or label it for this pool: gcloud lustre instances update "
-            f"{name} --project={project} --location={zone} --update-labels={labels}",
         ),
     )
 

@@ -14,7 +14,7 @@ from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
 from kvtier.facts.children import Claim, ResizeError
-from kvtier.facts.model import Event, Instance
+from kvtier.facts.model import Event, Instance, OwnCluster
 from kvtier.plan.lustre.api_errors import explained
 from kvtier.plan.lustre.csi_errors import SILENT_SECONDS, DriverError, parse
 from kvtier.plan.lustre.instance import StorageState, digest, growth_body, settings_body
@@ -136,15 +136,15 @@ _CHANGEABLE = ("ACTIVE", "UPDATING")
 
 
 def change(
-    pool: KVCachePool, spec: LustreTier, instance: Instance, *, may_grow: bool
+    pool: KVCachePool, spec: LustreTier, cluster: OwnCluster, instance: Instance, *, may_grow: bool
 ) -> DesiredOperation | None:
     """The next update, None if the instance matches the spec, or cannot be updated now.
 
-    Settings come first, so that a resize that fails for lack of capacity in the zone does not block them.
+    Labels and settings come first, so that a resize that fails for lack of capacity in the zone does not block them.
     """
     if instance.state not in _CHANGEABLE:
         return None
-    if settings := settings_body(pool, spec, instance):
+    if settings := settings_body(pool, spec, cluster, instance):
         return _update(instance, f"settings {digest(settings)}", settings)
     if spec.size <= instance.capacity or not may_grow:
         return None

@@ -10,15 +10,13 @@ from kvtier.api.v1alpha1 import KVCachePool, LustreTier
 from kvtier.plan.lustre.instance import (
     create_body,
     growth_body,
-    label_value,
     mismatch,
-    ours,
     problem,
     settings_body,
     verdict,
 )
-from unit.builders import NETWORK, pool
-from unit.instances import CLUSTER, KEY, POLICY, api, dynamic
+from unit.builders import NETWORK, OWN_CLUSTER, pool
+from unit.instances import KEY, POLICY, api, dynamic
 from unit.simulation import GIB, made
 from unit.tables import table
 
@@ -45,7 +43,7 @@ def _read(body: dict[str, Any]) -> Any:
 
 
 def test_an_instance_without_optional_fields() -> None:
-    body = create_body(PLAIN, _spec(PLAIN))
+    body = create_body(PLAIN, _spec(PLAIN), OWN_CLUSTER)
     found = _read(body)
     assert (found.capacity_gib, found.per_unit_storage_throughput) == (18000, 1000)
     assert (found.network, found.filesystem) == (NETWORK, "kvnen3bu")
@@ -53,7 +51,9 @@ def test_an_instance_without_optional_fields() -> None:
     assert dict(found.labels) | {"kvtier-cluster": ""} == {
         "kvtier-pool": "chat",
         "kvtier-pool-namespace": "team-a",
+        "kvtier-pool-uid": "pool-uid",
         "kvtier-cluster": "",
+        "kvtier-cluster-uid": "cluster-uid",
     }
     left_out = {"kmsKey", "placementPolicy", "accessRulesOptions", "maintenancePolicy", "dynamicTierOptions"}
     assert not left_out & set(body)
@@ -62,7 +62,7 @@ def test_an_instance_without_optional_fields() -> None:
 def test_an_instance_with_all_optional_fields() -> None:
     settings = {"accessRules": ACCESS, "maintenanceWindow": WINDOW}
     of = pool(**api(kmsKey=KEY, placementPolicy=POLICY, filesystem="mine", **settings))
-    found = _read(create_body(of, _spec(of)))
+    found = _read(create_body(of, _spec(of), OWN_CLUSTER))
     assert (found.kms_key, found.placement_policy, found.filesystem) == (KEY, POLICY, "mine")
     squash = lustre_v1.AccessRulesOptions.SquashMode
     access = found.access_rules_options
@@ -76,7 +76,7 @@ def test_an_instance_with_all_optional_fields() -> None:
 
 
 def test_an_instance_of_the_dynamic_tier_has_no_throughput() -> None:
-    found = _read(create_body(DYNAMIC, _spec(DYNAMIC)))
+    found = _read(create_body(DYNAMIC, _spec(DYNAMIC), OWN_CLUSTER))
     assert found.dynamic_tier_options.mode == lustre_v1.DynamicTierOptions.Mode.DEFAULT_CACHE
     assert (found.capacity_gib, found.per_unit_storage_throughput) == (472000, 0)
 
@@ -105,52 +105,24 @@ def test_a_resize_has_only_the_capacity() -> None:
 def test_settings_that_differ_from_the_spec_are_updated(
     before: KVCachePool, after: KVCachePool, fields: set[str]
 ) -> None:
-    body = settings_body(after, _spec(after), made(before))
+    body = settings_body(after, _spec(after), OWN_CLUSTER, made(before))
     assert set(body) == (fields | {"labels"} if fields else set())
     _read(body)
     changed = made(before, labels=body.get("labels", made(before).labels))
-    assert settings_body(after, _spec(after), changed) == {}, "there is no second update"
+    assert settings_body(after, _spec(after), OWN_CLUSTER, changed) == {}, "there is no second update"
 
 
 def test_labels_of_others_are_kept() -> None:
     labels = {**made(PLAIN).labels, "storage_gke_io_managed-by": "lustre_csi_storage_gke_io"}
-    body = settings_body(SETTLED, _spec(SETTLED), made(PLAIN, labels=labels))
+    body = settings_body(SETTLED, _spec(SETTLED), OWN_CLUSTER, made(PLAIN, labels=labels))
     assert body["labels"]["storage_gke_io_managed-by"] == "lustre_csi_storage_gke_io"
     assert body["labels"]["kvtier-pool"] == "chat"
 
 
 def test_removed_settings_return_to_their_defaults() -> None:
-    body = settings_body(PLAIN, _spec(PLAIN), made(SETTLED))
+    body = settings_body(PLAIN, _spec(PLAIN), OWN_CLUSTER, made(SETTLED))
     assert body["accessRulesOptions"] == {"defaultSquashMode": "NO_SQUASH"}
     assert body["maintenancePolicy"] == {}
-
-
-@pytest.mark.parametrize("text", ["chat", "a" * 63, "a_b-c", "kv.cache", "Chat", "a" * 64, ""])
-def test_labels_are_valid_for_google(text: str) -> None:
-    value = label_value(text)
-    assert len(value) <= 63
-    assert not set(value) - set("abcdefghijklmnopqrstuvwxyz0123456789_-")
-
-
-ELSEWHERE = CLUSTER | {"location": "us-east1"}
-
-
-@table(
-    "changes, mine",
-    {
-        "the same pool": ({}, True),
-        "another name": ({"metadata": {"name": "other"}}, False),
-        "another namespace": ({"metadata": {"namespace": "team-b"}}, False),
-        "a namesake in another cluster of the project": ({"cluster": CLUSTER | {"name": "staging"}}, False),
-        "a namesake in a cluster elsewhere": ({"cluster": ELSEWHERE}, False),
-    },
-)
-def test_the_pool_of_an_instance(changes: dict[str, Any], mine: bool) -> None:
-    assert ours(pool(**{**api(), **changes}), made(PLAIN)) is mine
-
-
-def test_an_instance_without_labels_belongs_to_no_pool() -> None:
-    assert not ours(PLAIN, made(PLAIN, labels={}))
 
 
 @table(
@@ -198,14 +170,6 @@ def test_an_instance_that_differs_is_not_used(of: KVCachePool, changes: dict[str
     assert found is not None
     assert (found.status, found.reason) == ("False", "InstanceMismatch")
     assert words in found.message
-
-
-def test_an_instance_of_another_pool_is_not_used_and_the_command_to_label_it_is_reported() -> None:
-    found = mismatch(PLAIN, _spec(PLAIN), made(PLAIN, labels={"kvtier-pool": "chat"}, filesystem="other"))
-    assert found is not None
-    assert (found.status, found.reason) == ("False", "InstanceNotOurs")
-    assert "gcloud lustre instances update team-a-chat-691bb0d1 --project=my-project" in found.message
-    assert "--update-labels=kvtier-pool=chat,kvtier-pool-namespace=team-a,kvtier-cluster=" in found.message
 
 
 @pytest.mark.parametrize("state", ["ACTIVE", "UPDATING"])

@@ -1,202 +1,221 @@
-"""What others write into a namespace, such as a PVC with kvtier's labels, gives a pool no power over their storage."""
+"""An instance belongs to the cluster and the pool whose uids its labels have; what happens to any other one."""
 
 from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from kvtier.api import identity
+from kvtier.api.conditions import STORAGE_READY
 from kvtier.api.v1alpha1 import KVCachePool
-from kvtier.facts.identity import instance_name
-from kvtier.facts.volumes import Volume, Volumes
-from kvtier.plan.lustre.delete import delete_tier
-from kvtier.plan.lustre.final_export import plan_final_export
-from kvtier.plan.model import Plan
-from kvtier.plan.plan import plan
-from unit.builders import (
-    NOW,
-    claim,
-    context,
-    deleted,
-    driver_volume,
-    facts,
-    live,
-    manifest,
-    merged,
-    observed,
-    pool,
-)
-from unit.instances import CLUSTER
+from kvtier.context import Context
+from kvtier.facts.model import Instance, LustreFacts, OwnCluster
+from kvtier.facts.volumes import Volumes
+from kvtier.plan.lustre.api_instance import plan_instance
+from kvtier.plan.lustre.instance import InstanceView
+from kvtier.plan.lustre.ownership import Owner, label_value, owner
+from unit.builders import OWN_CLUSTER, checks, context, facts, live, manifest, pool
+from unit.instances import CLUSTER, api
+from unit.simulation import Simulation, in_use, made
 from unit.tables import table
 
-DELETE, RETAIN = deleted(deletionPolicy="Delete"), deleted()
-BOUND = claim(pool())
-CLASS = BOUND["spec"]["storageClassName"]
-NAME = BOUND["metadata"]["name"]
+PLAIN = pool(**api())
+INSTANCE = made(PLAIN)
+NAME = INSTANCE.name
+UNREADABLE = OwnCluster(error="Namespace kube-system could not be read: forbidden.")
+UIDS = ("kvtier-pool-uid", "kvtier-cluster-uid")
+UNMARKED = {key: value for key, value in INSTANCE.labels.items() if key not in UIDS}
+ELSEWHERE = {**INSTANCE.labels, "kvtier-cluster-uid": "other-cluster", "kvtier-pool-uid": "other-pool"}
+EARLIER = {**INSTANCE.labels, "kvtier-pool-uid": "earlier-pool"}
+ADOPTS: dict[str, Any] = {"metadata": {"annotations": {"kvtier.dev/adopt-instance": NAME}}}
 
 
-def _claim(**spec: Any) -> Any:
-    """The PVC of the pool's name, with kvtier's labels, as somebody wrote it."""
-    return live(BOUND, spec=spec)
-
-
-def _volume(**changes: Any) -> Volume:
-    """A PersistentVolume of the driver that is bound to the PVC, with `changes`."""
-    fields: dict[str, Any] = {
-        "name": "pv-1",
-        "uid": "volume-uid",
-        "handle": "p/z/theirs",
-        "storage_class": CLASS,
-        "phase": "Bound",
-        "reclaim": "Retain",
-        "claim": ("team-a", NAME),
-        "claim_uid": BOUND["metadata"]["uid"],
-        "provisioned": True,
-    }
-    return Volume(**{**fields, **changes})
-
-
-def _plan(
-    of: KVCachePool, *children: Any, volumes: tuple[Volume, ...] = (), others: tuple[str, ...] = ()
-) -> Plan:
-    known = Volumes({one.name: one for one in volumes}, frozenset(others))
-    return plan(of, observed(*children, facts=replace(facts(), volumes=known)), NOW)
-
-
-def _effects(planned: Plan) -> tuple[list[str], list[str]]:
-    return [one["kind"] for one in planned.applies], [one.kind for one in planned.deletes]
+def _labelled(labels: dict[str, str]) -> Instance:
+    return replace(INSTANCE, labels=labels)
 
 
 @table(
-    "of, written",
+    "labels, cluster, expected",
     {
-        "a PersistentVolume of another driver": (DELETE, "nfs"),
-        "a PersistentVolume of another driver, with Retain": (RETAIN, "nfs"),
-        "a StorageClass of somebody else": (DELETE, "premium"),
-        "the StorageClass of a pool with a similar name": (DELETE, f"{CLASS}x"),
-        "no StorageClass": (DELETE, ""),
+        "both uids": (INSTANCE.labels, OWN_CLUSTER, Owner.THIS_POOL),
+        "a cluster that was renamed": (
+            {**INSTANCE.labels, "kvtier-cluster": "renamed"},
+            OWN_CLUSTER,
+            Owner.THIS_POOL,
+        ),
+        "the uid of the pool, in an unknown cluster": (INSTANCE.labels, UNREADABLE, Owner.THIS_POOL),
+        "another uid of the pool": (EARLIER, OWN_CLUSTER, Owner.EARLIER_POOL),
+        "another uid of the pool, in an unknown cluster": (EARLIER, UNREADABLE, Owner.UNKNOWN),
+        "another cluster": (ELSEWHERE, OWN_CLUSTER, Owner.OTHER_CLUSTER),
+        "no uids": (UNMARKED, OWN_CLUSTER, Owner.NAMED_ONLY),
+        "no uids, in another cluster": ({**UNMARKED, "kvtier-cluster": "other"}, OWN_CLUSTER, Owner.OTHERS),
+        "another pool": ({**INSTANCE.labels, "kvtier-pool": "other"}, OWN_CLUSTER, Owner.OTHERS),
+        "another namespace": (
+            {**INSTANCE.labels, "kvtier-pool-namespace": "team-b"},
+            OWN_CLUSTER,
+            Owner.OTHERS,
+        ),
+        "nobody": ({}, OWN_CLUSTER, Owner.OTHERS),
     },
 )
-def test_a_pvc_that_kvtier_did_not_create_is_kept_with_its_volume(of: KVCachePool, written: str) -> None:
-    volumes = (_volume(storage_class=written),) if written != "nfs" else ()
-    done = _plan(of, _claim(storageClassName=written), volumes=volumes, others=("pv-1",))
-    assert _effects(done) == ([], [])
-    assert not done.finalizer
-    kept = [event for event in done.events if event.reason == "DataKept"]
-    if of is DELETE:
-        (event,) = kept
-        assert f"kvtier keeps PVC {NAME}" in event.message
-        assert ("PersistentVolume pv-1" in event.message) is bool(volumes)
+def test_the_labels_of_an_instance_name(labels: dict[str, str], cluster: OwnCluster, expected: Owner) -> None:
+    assert owner(PLAIN, cluster, _labelled(labels)) is expected
 
 
-def test_a_pvc_of_another_name_is_kept() -> None:
-    other = live(BOUND, metadata={"name": "archive"})
-    assert _effects(_plan(DELETE, other, volumes=(_volume(claim=("team-a", "archive")),))) == ([], [])
+def _context(of: KVCachePool, *children: Any, instance: Instance | None, cluster: OwnCluster) -> Context:
+    world = replace(facts(), own_cluster=cluster, lustre=LustreFacts(instance), volumes=Volumes())
+    return context(of, *children, facts=world)
+
+
+def _view(look: Context) -> InstanceView:
+    assert look.lustre.spec is not None
+    return plan_instance(look, look.lustre.spec, checks(), blocked=False)
+
+
+def _seen(
+    of: KVCachePool,
+    labels: dict[str, str],
+    *children: Any,
+    cluster: OwnCluster = OWN_CLUSTER,
+    granted: bool = False,
+) -> InstanceView:
+    """What a pool does with an instance that has these labels."""
+    look = _context(of, *children, instance=_labelled(labels), cluster=cluster)
+    return _view(replace(look, lustre=replace(look.lustre, adoption_granted=granted)))
+
+
+def _volume() -> Any:
+    """The PersistentVolume that kvtier created for the instance."""
+    return live(manifest(PLAIN, "PersistentVolume"))
 
 
 @table(
-    "changes",
+    "changes, labels, children, granted",
     {
-        "that the driver did not create": {"provisioned": False},
-        "of another StorageClass": {"storage_class": "premium"},
-        "of another PVC": {"claim": ("team-b", NAME)},
-        "of an earlier PVC of this name": {"claim_uid": "gone"},
+        "a pool that was restored from a backup": ({}, EARLIER, [], False),
+        "an instance of an earlier version, by its PersistentVolume": ({}, UNMARKED, [_volume()], False),
+        "an instance of another cluster, with a grant": (ADOPTS, ELSEWHERE, [], True),
     },
 )
-def test_the_pvc_of_the_pool_is_deleted_without_a_change_of_a_volume(changes: dict[str, Any]) -> None:
-    done = _plan(DELETE, BOUND, volumes=(_volume(**changes),))
-    assert _effects(done) == ([], ["PersistentVolumeClaim"])
+def test_an_instance_is_taken_over_by_its_labels(
+    changes: dict[str, Any], labels: dict[str, str], children: list[Any], granted: bool
+) -> None:
+    view = _seen(pool(**api(), **changes), labels, *children, granted=granted)
+    assert view.problem is None
+    assert view.source is not None
+    (call,) = view.part.calls
+    assert (call.verb, call.body) == ("update", {"labels": INSTANCE.labels})
+    events = [(event.type, event.reason) for event in view.part.events]
+    assert events == ([] if labels is UNMARKED else [("Normal", "InstanceTakenOver")])
 
 
-def test_the_deletion_waits_until_the_volume_of_the_pvc_was_read() -> None:
-    done = _plan(DELETE, BOUND)
-    assert _effects(done) == ([], [])
-    assert done.status is not None
-    assert done.status.conditions[0].message == (
-        f"kvtier waits until it has read PersistentVolume pv-1 of PVC {NAME}."
+def test_the_event_names_from_whom_the_instance_was_taken_over() -> None:
+    (event,) = _seen(PLAIN, EARLIER).part.events
+    assert event.message == (
+        f"kvtier takes over Lustre instance {NAME} from an earlier pool of the same namespace and name in this "
+        "cluster, and updates its labels."
+    )
+    (event,) = _seen(pool(**api(), **ADOPTS), ELSEWHERE, granted=True).part.events
+    assert f"from cluster {ELSEWHERE['kvtier-cluster']} with uid other-cluster," in event.message
+
+
+@table(
+    "changes, labels, granted, words",
+    {
+        "of another cluster": ({}, ELSEWHERE, False, "belongs to pool team-a/chat of cluster"),
+        "of another cluster, without a grant": (ADOPTS, ELSEWHERE, False, "with uid other-cluster."),
+        "of another cluster, without an annotation": ({}, ELSEWHERE, True, "kvtier.dev/adopt-instance="),
+        "of another cluster, with an annotation for another one": (
+            {"metadata": {"annotations": {"kvtier.dev/adopt-instance": f"{NAME}x"}}},
+            ELSEWHERE,
+            True,
+            "kvtier.dev/adopt-instance=",
+        ),
+        "of an earlier version that no PersistentVolume is for": (
+            {},
+            UNMARKED,
+            False,
+            "do not name this pool",
+        ),
+        "of somebody else": (ADOPTS, {"kvtier-pool": "chat"}, True, "do not name this pool"),
+    },
+)
+def test_an_instance_is_not_used(
+    changes: dict[str, Any], labels: dict[str, str], granted: bool, words: str
+) -> None:
+    view = _seen(pool(**api(), **changes), labels, granted=granted)
+    assert view.problem is not None
+    assert (view.problem.condition.status, view.problem.condition.reason) == ("False", "InstanceNotOurs")
+    assert words in view.problem.condition.message
+    assert (view.source, view.part.calls, view.part.events) == (None, (), ())
+
+
+def test_the_command_to_label_an_instance_names_all_labels() -> None:
+    view = _seen(PLAIN, {})
+    assert view.problem is not None
+    message = view.problem.condition.message
+    assert "gcloud lustre instances update team-a-chat-691bb0d1 --project=my-project" in message
+    assert "--update-labels=kvtier-pool=chat,kvtier-pool-namespace=team-a,kvtier-cluster=" in message
+    assert message.endswith("kvtier-cluster-uid=cluster-uid,kvtier-pool-uid=pool-uid")
+
+
+def test_no_instance_is_created_while_the_cluster_is_unknown() -> None:
+    view = _view(_context(PLAIN, instance=None, cluster=UNREADABLE))
+    assert view.problem is not None
+    assert (view.problem.condition.reason, view.part.calls) == ("ClusterUnknown", ())
+    assert view.problem.condition.message == (
+        "kvtier creates no Lustre instance while it cannot label it for this cluster. Namespace kube-system could not "
+        "be read: forbidden."
     )
 
 
-def test_a_removed_tier_leaves_a_pvc_that_kvtier_did_not_create() -> None:
-    of = pool(tiers={"lustre": None}, deletionPolicy="Delete")
-    done = _plan(of, _claim(storageClassName="premium"), volumes=(_volume(storage_class="premium"),))
-    assert "PersistentVolumeClaim" not in _effects(done)[1]
-    assert "PersistentVolume" not in _effects(done)[0]
+def test_a_pool_keeps_serving_while_the_cluster_is_unknown() -> None:
+    simulation = in_use(PLAIN)
+    simulation.facts = replace(simulation.facts, own_cluster=UNREADABLE)
+    simulation.at()
+    assert (simulation.verdict("Ready"), simulation.verdict(STORAGE_READY)) == (
+        ("True", "AllReady"),
+        ("True", "Bound"),
+    )
+
+
+def test_a_restored_pool_does_not_use_an_instance_while_the_cluster_is_unknown() -> None:
+    view = _seen(PLAIN, EARLIER, cluster=UNREADABLE)
+    assert view.problem is not None
+    assert (view.problem.condition.status, view.problem.condition.reason) == ("Unknown", "ClusterUnknown")
 
 
 @table(
-    "volume, known",
+    "labels, cluster, deleted, words",
     {
-        "of its own PVC": (_volume(), True),
-        "reserved for a PVC of its name": (_volume(claim_uid="", phase="Available"), True),
-        "of another tenant": (_volume(claim=("team-b", NAME)), False),
-        "of an earlier PVC": (_volume(claim_uid="gone"), False),
-        "that nobody uses": (_volume(claim=None, claim_uid=""), False),
+        "its own": (INSTANCE.labels, OWN_CLUSTER, True, ""),
+        "of another cluster": (ELSEWHERE, OWN_CLUSTER, False, "are not those of this pool"),
+        "of an earlier pool": (EARLIER, OWN_CLUSTER, False, "are not those of this pool"),
+        "without uids": (UNMARKED, OWN_CLUSTER, False, "are not those of this pool"),
+        "its own, in an unknown cluster": (INSTANCE.labels, UNREADABLE, False, "unknown whether instance"),
     },
 )
-def test_a_pvc_names_the_instance_only_of_a_volume_that_is_reserved_for_it(
-    volume: Volume, known: bool
+def test_only_an_instance_with_both_uids_is_deleted(
+    labels: dict[str, str], cluster: OwnCluster, deleted: bool, words: str
 ) -> None:
-    of, children = pool(), observed(_claim(volumeName="pv-1")).children
-    found = instance_name(of, children, Volumes({"pv-1": volume}))
-    assert (found == "projects/p/locations/z/instances/theirs") is known
+    simulation = Simulation(pool(**api(), deletionPolicy="Delete"), _labelled(labels))
+    simulation.facts = replace(simulation.facts, own_cluster=cluster)
+    simulation.delete()
+    done = simulation.at()
+    assert simulation.verbs() == (["delete"] if deleted else [])
+    told = [event.message for event in done.events]
+    told += [done.status.conditions[0].message] if done.status else []
+    assert words in " ".join(told)
 
 
-EXPORTS: dict[str, Any] = {
-    "cluster": CLUSTER,
-    "tiers": {"cloudStorage": {"uri": "gs://mine/", "exportBeforeDeletion": True}},
-    "status": {
-        "tiers": [
-            {"name": "lustre", "phase": "Bound", "instance": "projects/p/locations/z/instances/theirs"},
-            {"name": "cloudStorage", "phase": "Configured"},
-        ]
-    },
-}
+def test_two_clusters_with_the_same_pool_label_their_instances_differently() -> None:
+    mine, theirs = made(PLAIN).labels, made(pool(**api(), metadata={"uid": "other"})).labels
+    assert mine != theirs
+    renamed = pool(**{**api(), "cluster": CLUSTER | {"name": "staging"}})
+    assert owner(renamed, OWN_CLUSTER, INSTANCE) is Owner.THIS_POOL
 
 
-@table(
-    "children, volume, exported",
-    {
-        "its own": ([BOUND], _volume(), True),
-        "of another StorageClass": (
-            [_claim(storageClassName="premium")],
-            _volume(storage_class="premium"),
-            False,
-        ),
-        "of another tenant": ([_claim(volumeName="pv-1")], _volume(claim=("team-b", NAME)), False),
-        "that the status names": ([], _volume(claim=("team-b", NAME)), False),
-    },
-)
-def test_only_data_that_is_deleted_with_the_pool_is_exported(
-    children: list[Any], volume: Volume, exported: bool
-) -> None:
-    world = replace(facts(), volumes=Volumes({"pv-1": volume}))
-    export = plan_final_export(context(deleted(deletionPolicy="Delete", **EXPORTS), *children, facts=world))
-    assert bool(export.part.calls) is exported
-
-
-@pytest.mark.parametrize(("namespace", "name"), [("team-a", "chat"), ("n" * 63, "c" * 40), ("0-team", "a.b")])
-def test_the_storage_classes_of_a_pool_are_recognized(namespace: str, name: str) -> None:
-    of = pool(metadata={"name": name, "namespace": namespace})
-    for throughput in (500, 1000):
-        lustre = of.spec.tiers.lustre
-        assert lustre is not None
-        made = identity.storage_class_name(of, lustre.model_copy(update={"throughput_per_tib": throughput}))
-        assert identity.is_storage_class(made, namespace, name)
-        assert not identity.is_storage_class(made, namespace, f"{name}x")
-        assert not identity.is_storage_class(f"{made[:-1]}!", namespace, name)
-
-
-@pytest.mark.parametrize("kind", ["StorageClass", "ComputeClass"])
-@pytest.mark.parametrize("of", [pool(), DELETE])
-def test_a_copy_of_a_cluster_wide_object_is_kept(kind: str, of: KVCachePool) -> None:
-    copied = merged(live(manifest(pool(), kind)), {"metadata": {"name": "by-an-administrator"}})
-    assert "by-an-administrator" not in [ref.name for ref in plan(of, observed(copied), NOW).deletes]
-
-
-def test_a_step_of_the_driver_is_taken_for_the_own_volume() -> None:
-    """The tests above show nothing unless the same objects, as kvtier and the driver create them, are deleted."""
-    step = delete_tier(context(DELETE, BOUND))
-    (switch,) = step.part.applies
-    assert switch["metadata"]["name"] == driver_volume(BOUND)["metadata"]["name"]
-    assert [ref.name for ref in step.part.deletes] == [NAME]
+@pytest.mark.parametrize("text", ["chat", "a" * 63, "a_b-c", "kv.cache", "Chat", "a" * 64, ""])
+def test_labels_are_valid_for_google(text: str) -> None:
+    value = label_value(text)
+    assert len(value) <= 63
+    assert not set(value) - set("abcdefghijklmnopqrstuvwxyz0123456789_-")
