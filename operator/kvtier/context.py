@@ -11,8 +11,9 @@ from kvtier.api.conditions import STORAGE_READY, Condition, find
 from kvtier.api.placement import fitting
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, ModelStatus, ServedModel, TierStatus
 from kvtier.data.engines import EngineFacts
+from kvtier.data.vllm_flags import given
 from kvtier.engines import versions
-from kvtier.engines.fingerprint import fingerprint
+from kvtier.engines.fingerprint import ModelCache, kept_cache, new_cache
 from kvtier.facts import versions as gke_versions
 from kvtier.facts.children import Children, Claim, Deployment, PersistentVolume
 from kvtier.facts.identity import instance_name, is_own_claim, provisioned_for
@@ -35,8 +36,9 @@ class ModelView:
     """A model of the pool.
 
     `document` is the config.json that the pool refers to. `config` is the one that kvtier uses, and `geometry` is the
-    layout of the KV cache; both are None if kvtier does not know them. One file has `blocks_per_chunk` GPU blocks, and
-    `chunk` is its content. `provisional`: the number is temporary, because the document could not be read yet.
+    layout of the KV cache; both are None if kvtier does not know them. `cache` is the directory of its blocks, and
+    `chunk` is the content of one file. `provisional`: the number of blocks per file is temporary, because the document
+    could not be read yet.
     `deployment` is the live Deployment, `name` is the name of Deployment and Service.
     """
 
@@ -46,9 +48,8 @@ class ModelView:
     document: Document
     config: Config | None
     geometry: Geometry | None
-    blocks_per_chunk: int
+    cache: ModelCache
     provisional: bool
-    fingerprint: str
     chunk: Chunk
     deployment: Deployment | None = None
 
@@ -200,9 +201,9 @@ def _model(pool: KVCachePool, model: ServedModel, config_maps: ConfigMaps, child
     engine, document = versions.facts(model), model_document(model, config_maps, pool.namespace)
     config = known_config(model, document)
     known = served_geometry(model, engine.geometry_flags, config)
-    recorded = model.blocks_per_chunk or _recorded(pool, model, engine)
     filed = _filed(model, known)
-    blocks = recorded or suited(filed, _usual(model, engine), shared_in_spec(pool))
+    stated = None if given(model.extra_args, engine.geometry_flags) else config
+    cached, suited_now = _cache(pool, model, engine, stated, filed)
     name = names.derive(pool.name, model.name)
     return ModelView(
         spec=model,
@@ -211,10 +212,9 @@ def _model(pool: KVCachePool, model: ServedModel, config_maps: ConfigMaps, child
         document=document,
         config=config,
         geometry=known,
-        blocks_per_chunk=blocks,
-        provisional=not recorded and (document.unread or document.fault is not None),
-        fingerprint=fingerprint(model, blocks),
-        chunk=cut(filed, blocks),
+        cache=cached,
+        provisional=suited_now and (document.unread or document.fault is not None),
+        chunk=cut(filed, cached.blocks_per_chunk),
         deployment=children.deployment(name),
     )
 
@@ -230,17 +230,38 @@ def _shared_in_status(pool: KVCachePool) -> bool:
     )
 
 
-def _recorded(pool: KVCachePool, model: ServedModel, engine: EngineFacts) -> int | None:
-    """Blocks per chunk in the status, if the status is about the cache in the spec; else None.
+def _cache(
+    pool: KVCachePool, model: ServedModel, engine: EngineFacts, config: Config | None, filed: Geometry | None
+) -> tuple[ModelCache, bool]:
+    """The cache of a model, and whether its number of blocks per file was chosen now.
 
     A new number means a cold cache, so the recorded number stays even if newer tables of kvtier suggest another one. A
     new number is chosen only if the cache changes anyway, or if a shared tier is added or removed. A status without a
     number is from a version of kvtier that used the usual number for all models.
     """
-    known = next((one for one in pool.status.models if one.name == model.name), ModelStatus(name=model.name))
-    blocks = known.blocks_per_chunk or engine.blocks_per_chunk
-    same = known.fingerprint == fingerprint(model, blocks) and _shared_in_status(pool) == shared_in_spec(pool)
-    return blocks if same else None
+    recorded = _status(pool, model)
+    before = model.blocks_per_chunk or recorded.blocks_per_chunk or engine.blocks_per_chunk
+    kept = kept_cache(model, before, config, recorded)
+    if kept and kept.fingerprint in _disputed(pool, model, recorded, before):
+        kept = None
+    if kept and (model.blocks_per_chunk or _shared_in_status(pool) == shared_in_spec(pool)):
+        return kept, False
+    blocks = model.blocks_per_chunk or suited(filed, _usual(model, engine), shared_in_spec(pool))
+    if kept and kept.blocks_per_chunk == blocks:
+        return kept, True
+    return new_cache(model, blocks, config), model.blocks_per_chunk is None
+
+
+def _disputed(pool: KVCachePool, model: ServedModel, recorded: ModelStatus, blocks: int) -> set[str]:
+    """The recorded name if another model has it too, although their blocks differ: rules 1 did not notice that."""
+    mine = new_cache(model, blocks, None).identity
+    others = [one for one in pool.spec.models if _status(pool, one).fingerprint == recorded.fingerprint]
+    differ = any(new_cache(one, blocks, None).identity != mine for one in others)
+    return {recorded.fingerprint} if differ and recorded.fingerprint else set()
+
+
+def _status(pool: KVCachePool, model: ServedModel) -> ModelStatus:
+    return next((one for one in pool.status.models if one.name == model.name), ModelStatus(name=model.name))
 
 
 def _usual(model: ServedModel, engine: EngineFacts) -> int:

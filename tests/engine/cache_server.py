@@ -21,6 +21,7 @@ from kvtier.engines import lmcache
 from kvtier.engines.fingerprint import directory
 from testbed.process import free_ports
 from testbed.waiting import eventually
+from unit.builders import model_cache
 
 VERSION = "0.5.6"
 BLOCKS = 8
@@ -37,7 +38,7 @@ def pool(vllm: str, **changes: Any) -> KVCachePool:
 
 def below(of: KVCachePool) -> str:
     """Path of its blocks below the root of a tier."""
-    return directory(of, of.spec.models[0], BLOCKS)
+    return directory(of, model_cache(of.spec.models[0], BLOCKS))
 
 
 class CacheServer:

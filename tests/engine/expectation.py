@@ -5,6 +5,7 @@ from typing import Any
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.engines.fingerprint import directory
 from kvtier.engines.versions import facts
+from unit.builders import model_cache
 
 ROOTS = {"localSSD": "/kv/ssd", "lustre": "/kv/lustre"}
 _CONNECTORS = {"Native": "OffloadingConnector", "LMCache": "LMCacheMPConnector"}
@@ -77,7 +78,7 @@ def _check_tiers(pool: KVCachePool, model: ServedModel, found: dict[str, Any], t
 
 
 def _expected_tier(pool: KVCachePool, model: ServedModel, name: str, blocks_per_chunk: int) -> dict[str, Any]:
-    place = directory(pool, model, blocks_per_chunk)
+    place = directory(pool, model_cache(model, blocks_per_chunk))
     if name == "objectStorage":
         return _expected_objects(pool, place)
     return {

@@ -93,7 +93,7 @@ def test_all_pools_with_an_lmcache_server(real: Worker, tiers: str) -> None:
         server = kubelet.started(deployment, {POD_NAME: "chat-1"}, "initContainers")
         found = real.ask("cache_server.answer", command=server.arguments)
         assert found["refused"] is None
-        tokens = context(of).models[0].blocks_per_chunk * (served.block_size or 16)
+        tokens = context(of).models[0].cache.blocks_per_chunk * (served.block_size or 16)
         assert found["server"]["chunk_size"] == tokens
         assert len(found["adapters"]) == len(tiers.split()) - 1
 

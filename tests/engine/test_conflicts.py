@@ -9,6 +9,7 @@ from engine import kubelet
 from engine.rendering import deployments
 from engine.worker import Worker
 from kvtier.api.v1alpha1.engine import VERSIONS
+from kvtier.data.cache_rules import CACHE_RULES
 from kvtier.data.engines import ENGINES
 from kvtier.engines.conflicts import setting_conflict
 from unit.builders import model, pool
@@ -39,7 +40,7 @@ def test_flags_exist(real: Worker) -> None:
 
 
 def test_variables_that_decide_the_directory_exist(real: Worker) -> None:
-    assert set(ENGINES.versions[real.version].layout_variables) <= set(real.ask("variables.answer"))
+    assert set(CACHE_RULES.first.variables) <= set(real.ask("variables.answer"))
 
 
 @table(

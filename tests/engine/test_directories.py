@@ -8,8 +8,7 @@ import pytest
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import ServedModel
 from kvtier.engines.conflicts import file_name_fault
-from kvtier.engines.fingerprint import fingerprint
-from unit.builders import model
+from unit.builders import model, model_cache
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)
@@ -43,7 +42,7 @@ def test_two_versions_use_one_directory(workers: Callable[[str], Worker]) -> Non
     },
 )
 def test_kvtier_distinguishes_what_vllm_does_not(change: dict[str, Any]) -> None:
-    prints = {fingerprint(ServedModel.model_validate(model(**one)), 16) for one in ({}, change)}
+    prints = {model_cache(ServedModel.model_validate(model(**one))).fingerprint for one in ({}, change)}
     assert len(prints) == 2
 
 

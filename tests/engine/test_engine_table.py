@@ -6,6 +6,7 @@ import pytest
 
 from engine.worker import Worker
 from kvtier.api.v1alpha1 import Tiers
+from kvtier.data.cache_rules import CACHE_RULES
 from kvtier.data.engines import ENGINES, EngineFacts
 from kvtier.data.vllm_flags import MANAGED_FLAGS
 from kvtier.engines.native import connector_config
@@ -45,14 +46,14 @@ def rendered(known: EngineFacts) -> dict[str, Any]:
 def test_flags_exist_in_the_newest_version(vllm: Worker) -> None:
     """Older versions may not have all of them."""
     known = ENGINES.versions[vllm.version]
-    listed = {*known.layout_flags, *known.geometry_flags, *MANAGED_FLAGS}
+    listed = {*CACHE_RULES.first.flags, *known.geometry_flags, *MANAGED_FLAGS}
     assert listed <= set(vllm.ask("spellings.options"))
 
 
 def test_a_short_or_long_form_of_a_listed_flag_is_listed_too(
     known: EngineFacts, options: dict[str, str]
 ) -> None:
-    for listed in (known.layout_flags, known.geometry_flags):
+    for listed in (CACHE_RULES.first.flags, known.geometry_flags):
         destinations = {options[flag] for flag in listed if flag in options}
         others = {flag for flag, sets in options.items() if sets in destinations} - set(listed)
         assert {flag for flag in others if not flag.startswith(("--no-", "--enable-"))} == set()

@@ -7,14 +7,16 @@ from kvtier.api import placement
 from kvtier.api.conditions import Condition
 from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
-from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus
+from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus, ServedModel
 from kvtier.checks import run
 from kvtier.context import Context, build
+from kvtier.engines.fingerprint import ModelCache, new_cache
 from kvtier.facts.children import Deployment, children, view
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, OwnCluster, Secrets
 from kvtier.facts.volumes import PROVISIONED_BY, Volumes, volume
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
+from kvtier.sizing.models import Document, known_config
 
 NOW = "2026-11-29T12:00:00Z"
 GKE_VERSION = "v1.35.6-gke.1049000"
@@ -71,6 +73,11 @@ def model(**changes: Any) -> dict[str, Any]:
     """One item of `models`."""
     item: dict[str, Any] = merged(_MODEL, changes)
     return item
+
+
+def model_cache(served: ServedModel, blocks: int = 16) -> ModelCache:
+    """The cache of a model that has no status yet."""
+    return new_cache(served, blocks, known_config(served, Document()))
 
 
 def with_status(of: KVCachePool, status: PoolStatus | None) -> KVCachePool:

@@ -9,9 +9,9 @@ import pytest
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus, PoolStatus, TierStatus
 from kvtier.context import ModelView
 from kvtier.data import table as data
-from kvtier.engines.fingerprint import fingerprint
+from kvtier.engines.fingerprint import first_names
 from kvtier.facts.model import ConfigMaps, Facts
-from unit.builders import context, joined, model, pool, with_status
+from unit.builders import context, joined, model, model_cache, pool, with_status
 from unit.tables import table
 
 MIB = 1 << 20
@@ -36,7 +36,7 @@ def _seen(of: KVCachePool, facts: Facts | None = None) -> ModelView:
 
 
 def _blocks(of: KVCachePool, facts: Facts | None = None) -> int:
-    return _seen(of, facts).blocks_per_chunk
+    return _seen(of, facts).cache.blocks_per_chunk
 
 
 def _recorded(
@@ -48,7 +48,7 @@ def _recorded(
             ModelStatus(
                 name="llama",
                 blocks_per_chunk=blocks,
-                fingerprint=fingerprint(of.spec.models[0], blocks or 16),
+                fingerprint=model_cache(of.spec.models[0], blocks or 16).fingerprint,
                 **changes,
             )
         ],
@@ -82,14 +82,14 @@ def _recorded(
 )
 def test_without_a_record(of: KVCachePool, blocks: int, size: int | None) -> None:
     seen = _seen(of)
-    assert (seen.blocks_per_chunk, seen.chunk.blocks, seen.chunk.size) == (blocks, blocks, size)
+    assert (seen.cache.blocks_per_chunk, seen.chunk.blocks, seen.chunk.size) == (blocks, blocks, size)
 
 
 @pytest.mark.parametrize("name", data("models")["models"])
 @pytest.mark.parametrize("gpus", [1, 2, 8])
 def test_chunks_of_lmcache_are_large_files_of_whole_blocks_of_any_kernel(name: str, gpus: int) -> None:
     seen = _seen(_pool(model=name, tensorParallelSize=gpus, engine=LMCACHE))
-    known, blocks = seen.geometry, seen.blocks_per_chunk
+    known, blocks = seen.geometry, seen.cache.blocks_per_chunk
     if known is None or len(known.groups) > 1 or known.groups[0].tokens != 16:
         return
     assert blocks * 16 % 128 == 0
@@ -154,7 +154,6 @@ def test_with_a_record(of: KVCachePool, blocks: int) -> None:
         "another data type": {"kvCacheDtype": "fp8"},
         "another number of GPUs": {"tensorParallelSize": 2},
         "another block size": {"blockSize": 32},
-        "another version": {"engine": {"image": "vllm/vllm-openai:v0.32.0"}},
         "another backend": {"engine": LMCACHE},
     },
 )
@@ -202,7 +201,7 @@ CONFIG, LARGER = (
 )
 def test_document(of: KVCachePool, facts: Facts, expected: tuple[int, bool]) -> None:
     seen = _seen(of, facts)
-    assert (seen.blocks_per_chunk, seen.provisional) == expected
+    assert (seen.cache.blocks_per_chunk, seen.provisional) == expected
 
 
 def test_a_later_change_of_the_document_keeps_the_cache() -> None:
@@ -210,3 +209,21 @@ def test_a_later_change_of_the_document_keeps_the_cache() -> None:
     used = _recorded(of, _blocks(of, _facts(CONFIG)), "lustre")
     assert _blocks(of, _facts(LARGER)) != _blocks(of, _facts(CONFIG))
     assert _blocks(used, _facts(LARGER)) == _blocks(of, _facts(CONFIG))
+
+
+def test_a_record_applies_to_a_version_of_the_same_format() -> None:
+    before = _recorded(_pool(**SMALL), 1, "lustre")
+    after = _pool(**joined(SMALL, {"engine": {"image": "vllm/vllm-openai:v0.32.0"}}))
+    seen = _seen(with_status(after, before.status))
+    assert (seen.cache.blocks_per_chunk, seen.cache.fingerprint) == (1, before.status.models[0].fingerprint)
+
+
+def test_models_that_share_a_directory_by_mistake_get_their_own() -> None:
+    """The first rules did not notice that the weights of one of them are random."""
+    dummy = model(name="dummy", extraArgs=["--load-format=dummy"])
+    of = pool(models=[model(), dummy])
+    (name,) = {first_names(one, 16)[0] for one in of.spec.models}
+    recorded = [ModelStatus(name=one.name, fingerprint=name, blocks_per_chunk=16) for one in of.spec.models]
+    tiers = [TierStatus(name="lustre", phase="Bound")]
+    seen = context(with_status(of, PoolStatus(models=recorded, tiers=tiers))).models
+    assert len({name, *(one.cache.fingerprint for one in seen)}) == 3

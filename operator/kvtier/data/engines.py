@@ -65,10 +65,12 @@ class EngineFacts(Row):
 
     `flags`: by what they set, the flag that kvtier renders, then other flags that set the same. `pinned_tier_gib`:
     size from which a CPU tier cannot be pinned, None for no limit. `eviction_safe`: vLLM treats a block that an evictor
-    deleted as a miss. `tested`: False for a version that has no row of its own.
+    deleted as a miss. `tested`: False for a version that has no row of its own. `cache_format`: versions with the same
+    one read each other's cache files.
     """
 
     version: str
+    cache_format: str
     tested: bool = True
     kv_cache_dtypes: tuple[str, ...]
     pin_seconds_per_gib: float
@@ -81,8 +83,6 @@ class EngineFacts(Row):
     connector_keys: ConnectorKeys
     file_tier: FileTier
     object_tier: ObjectTier
-    layout_flags: tuple[str, ...]
-    layout_variables: tuple[str, ...]
     geometry_flags: tuple[str, ...]
     pinned_tier_gib: int | None
     eviction_safe: bool
@@ -93,7 +93,7 @@ class EngineFacts(Row):
 
     def untested(self, version: str) -> "EngineFacts":
         """This row for another version, which nobody has compared with it."""
-        return self.model_copy(update={"version": version, "tested": False})
+        return self.model_copy(update={"version": version, "cache_format": version, "tested": False})
 
 
 class ChunkLimits(Row):

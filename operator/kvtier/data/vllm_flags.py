@@ -51,21 +51,24 @@ class Given:
     value: str
 
 
-def given(arguments: Sequence[str], flags: Collection[str]) -> list[Given]:
-    """The `arguments` that set one of `flags`, in any spelling that vLLM's parser accepts, in their order.
+def arguments(extra: Sequence[str]) -> list[Given]:
+    """All flags in extraArgs with their values, in their order. Values before the first flag have an empty flag."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    for argument in extra:
+        spelled, has_value, value = argument.partition("=")
+        if plain_flag(spelled) is None:
+            found[-1][1].append(argument)
+        else:
+            found.append((spelled.replace("_", "-"), [value] if has_value else []))
+    return [Given(flag, " ".join(values)) for flag, values in found if flag or values]
+
+
+def given(extra: Sequence[str], flags: Collection[str]) -> list[Given]:
+    """The flags in extraArgs that set one of `flags`, in any spelling that vLLM's parser accepts, in their order.
 
     If a flag is repeated, vLLM uses the last one.
     """
-    found: list[tuple[str, list[str]]] = []
-    values: list[str] = []
-    for argument in arguments:
-        spelled, has_value, value = _apart(argument, flags).partition("=")
-        if plain_flag(spelled) is None:
-            values.append(argument)
-            continue
-        values = [value] if has_value else []
-        found.append((spelled.replace("_", "-"), values))
-    return [Given(flag, " ".join(of)) for flag, of in found if _is_one(flag, flags)]
+    return [one for one in arguments([_apart(one, flags) for one in extra]) if _is_one(one.flag, flags)]
 
 
 def _is_one(flag: str, flags: Collection[str]) -> bool:

@@ -6,7 +6,7 @@ from typing import Any
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel
 from kvtier.data.engines import EngineFacts
 from kvtier.engines import adapters, lmcache, native
-from kvtier.engines.fingerprint import directory
+from kvtier.engines.fingerprint import ModelCache, directory
 from kvtier.engines.versions import facts
 
 PORT = 8000
@@ -14,7 +14,7 @@ HASH_SEED = "0"
 """The same seed in every container that computes hashes, so that Pods find the blocks of others."""
 
 
-def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int) -> list[str]:
+def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, cached: ModelCache) -> list[str]:
     """The engine's command line after the image's shell: `vllm serve ...`, one list item per argument.
 
     Text of users is always after `=`, or alone as the model or an adapter, so that it cannot become a flag. A flag
@@ -23,7 +23,7 @@ def argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_ch
     engine = facts(model)
     values = _values(model)
     if pool.spec.tiers.cpu is not None:
-        config = _transfer_config(pool, model, with_lustre, blocks_per_chunk, engine)
+        config = _transfer_config(pool, model, with_lustre, cached, engine)
         values["transferConfig"] = json.dumps(config, separators=(",", ":"))
     given = [f"{engine.flag(name)}={value}" for name, value in values.items() if value is not None]
     lora = [engine.flag("enableAdapters"), engine.flag("adapters"), *adapters.modules(model)]
@@ -49,15 +49,15 @@ def _values(model: ServedModel) -> dict[str, Any]:
 
 
 def _transfer_config(
-    pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int, engine: EngineFacts
+    pool: KVCachePool, model: ServedModel, with_lustre: bool, cached: ModelCache, engine: EngineFacts
 ) -> dict[str, Any]:
     """Which connector moves blocks, and how. A failed load is recomputed; by default vLLM would fail the request."""
     if model.engine.lmcache is not None:
         connector, extra = lmcache.CONNECTOR, lmcache.connector_config(model.engine.lmcache.version)
     else:
-        here = directory(pool, model, blocks_per_chunk)
         connector = native.CONNECTOR
-        extra = native.connector_config(pool.spec.tiers, with_lustre, here, blocks_per_chunk, engine)
+        below, blocks = directory(pool, cached), cached.blocks_per_chunk
+        extra = native.connector_config(pool.spec.tiers, with_lustre, below, blocks, engine)
     keys = engine.transfer_keys
     return {
         keys.connector: connector,

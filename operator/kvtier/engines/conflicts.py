@@ -1,9 +1,9 @@
 """Settings that the API accepts, but with which the engine does not start or gives wrong results."""
 
 from kvtier.api.v1alpha1 import ServedModel
+from kvtier.data.cache_rules import CACHE_RULES
 from kvtier.data.engines import ENGINES, LMCACHE, Conflict
 from kvtier.data.vllm_flags import given
-from kvtier.engines.versions import facts
 
 
 def lmcache_fault(vllm: str, lmcache: str, groups: int | None) -> str | None:
@@ -89,7 +89,7 @@ def _whole_prompts(model: ServedModel) -> str | None:
 
 def _unseen_layout(model: ServedModel) -> str | None:
     """A variable that is part of the name of the cache directory must have a value that kvtier knows."""
-    known = facts(model).layout_variables
+    known = CACHE_RULES.first.variables
     name = next((one.name for one in model.env if one.name in known and one.value_from), None)
     if name is None:
         return None

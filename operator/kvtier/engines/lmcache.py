@@ -11,7 +11,7 @@ from typing import Any
 
 from kvtier.api.v1alpha1 import KVCachePool, ServedModel, Tiers
 from kvtier.data.engines import LMCACHE, AdapterKeys
-from kvtier.engines.fingerprint import directory
+from kvtier.engines.fingerprint import ModelCache, directory
 from kvtier.engines.native import LUSTRE_ROOT, SSD_ROOT
 from kvtier.engines.versions import facts
 
@@ -43,7 +43,7 @@ def connector_config(version: str) -> dict[str, Any]:
     }
 
 
-def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks_per_chunk: int) -> list[str]:
+def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, cached: ModelCache) -> list[str]:
     """Command line of the cache server of a model with backend LMCache, in a pool with a CPU tier.
 
     LMCache's keys include neither element type nor revision, so the directories do (`engines/fingerprint.py`).
@@ -59,7 +59,7 @@ def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks
         "httpHost": "0.0.0.0",  # noqa: S104 - probes come from the node, to the Pod's address
         "httpPort": HTTP_PORT,
         "workers": lmcache.cpu,
-        "chunkTokens": blocks_per_chunk * (model.block_size or facts(model).block_size),
+        "chunkTokens": cached.blocks_per_chunk * (model.block_size or facts(model).block_size),
         "hash": "blake3",
         "transferMode": _MODE,
         "segment": SEGMENT,
@@ -70,7 +70,7 @@ def server_argv(pool: KVCachePool, model: ServedModel, with_lustre: bool, blocks
         "prefetchPolicy": "retain",  # else the CPU tier does not keep blocks from a lower tier
     }
     given = [f"{known.flags[name]}={value}" for name, value in values.items()]
-    below = directory(pool, model, blocks_per_chunk)
+    below = directory(pool, cached)
     adapters = _adapters(pool.spec.tiers, with_lustre, below, known.adapter, lmcache.cpu)
     tiers = [f"{known.flags['adapter']}={json.dumps(one, separators=(',', ':'))}" for one in adapters]
     return ["lmcache", "server", known.flags["allocateAtStart"], *given, *tiers]

@@ -70,7 +70,7 @@ def selector(pool: str, model: str) -> dict[str, str]:
 def _engine(pool: KVCachePool, model: ModelView, with_lustre: bool) -> dict[str, Any]:
     """The engine's container."""
     size = pod_memory(model.spec, pool.spec.tiers.cpu_bytes, model.engine.shm_headroom_gib)
-    arguments = argv(pool, model.spec, with_lustre, model.blocks_per_chunk)
+    arguments = argv(pool, model.spec, with_lustre, model.cache)
     return {
         "image": model.spec.engine.image,
         "args": [literal(argument) for argument in arguments],
@@ -145,7 +145,7 @@ def _cache_server(pool: KVCachePool, model: ModelView, with_lustre: bool) -> dic
     cpu_tier = pool.spec.tiers.cpu_bytes
     size = pod_memory(model.spec, cpu_tier, model.engine.shm_headroom_gib)
     seconds = LMCACHE.versions[lmcache.version].startup_seconds
-    arguments = server_argv(pool, model.spec, with_lustre, model.blocks_per_chunk)
+    arguments = server_argv(pool, model.spec, with_lustre, model.cache)
     pod_name = {"fieldRef": {"apiVersion": "v1", "fieldPath": "metadata.name"}}
     return {
         "args": [one if expandable(one) else literal(one) for one in arguments],

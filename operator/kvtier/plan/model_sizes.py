@@ -22,8 +22,10 @@ def with_sizes(status: ModelStatus, model: ModelView, shared: bool, accelerator:
         return status
     return status.model_copy(
         update={
-            "fingerprint": model.fingerprint,
-            "blocks_per_chunk": model.blocks_per_chunk,
+            "fingerprint": model.cache.fingerprint,
+            "fingerprint_rules": model.cache.rules,
+            "identity": model.cache.digest,
+            "blocks_per_chunk": model.cache.blocks_per_chunk,
             "chunk": described(model.chunk, shared),
             "bytes_per_token": math.ceil(model.geometry.tier_token_bytes()) if model.geometry else None,
             "suggestion": suggestion(model, accelerator),

@@ -54,7 +54,7 @@ class Cached:
 
 def cached(config: Config, dtype: str, gpus: int) -> Cached | None:
     """What each of `gpus` GPUs caches of a model with this config.json and --kv-cache-dtype `dtype`."""
-    text, element = _text(config), element_type(config, dtype)
+    text, element = text_config(config), element_type(config, dtype)
     family, attending = family_of(config), text.get("num_attention_heads")
     if family is None or element is None or not isinstance(attending, int) or attending % gpus:
         return None
@@ -69,7 +69,7 @@ def cached(config: Config, dtype: str, gpus: int) -> Cached | None:
 
 def family_of(config: Config) -> str | None:
     """The row of `families` in `data/models.yaml` for a config.json, None if it belongs to no family."""
-    kind = _text(config).get("model_type")
+    kind = text_config(config).get("model_type")
     families: dict[str, list[str]] = table("models")["families"]
     return next((family for family, types in families.items() if kind in types), None)
 
@@ -85,7 +85,7 @@ def element_type(config: Config, dtype: str) -> str | None:
     """
     if dtype != "auto":
         return dtype if dtype in KV_DTYPES.dtypes else None
-    text, own = _text(config), ("kv_cache_scheme", "kv_cache_quant_algo", "quantization")
+    text, own = text_config(config), ("kv_cache_scheme", "kv_cache_quant_algo", "quantization")
     quantized = config.get("quantization_config") or text.get("quantization_config") or {}
     if not isinstance(quantized, dict) or any(quantized.get(name) for name in own):
         return None
@@ -93,7 +93,7 @@ def element_type(config: Config, dtype: str) -> str | None:
     return _AUTO.get(str(next((value for value in named if value), None)))
 
 
-def _text(config: Config) -> Config:
+def text_config(config: Config) -> Config:
     """The part of a multimodal model's config for its language model, else the config itself."""
     nested = config.get("text_config")
     return nested if isinstance(nested, dict) else config

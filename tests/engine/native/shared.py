@@ -53,7 +53,7 @@ class Shared:
 @contextmanager
 def pod(shared: Shared, directory: Path, shm: str | None = None) -> Iterator[Replica]:
     """A Pod of the Deployment on the shared tier. `shm` replaces the rendered size of /dev/shm."""
-    made = deployment(pool())
+    made = deployment(pool(engine={"image": f"vllm/vllm-openai:v{shared.image.version}.0"}))
     (volume,) = [one for one in made["spec"]["template"]["spec"]["volumes"] if one["name"] == "shm"]
     volume["emptyDir"]["sizeLimit"] = shm or volume["emptyDir"]["sizeLimit"]
     with replica(made, shared.image, claims(made, shared.directory), directory) as running:

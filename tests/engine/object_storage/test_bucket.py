@@ -9,6 +9,7 @@ from engine.object_storage.engine import SECRET, pool_with, run, started, transf
 from engine.worker import Worker
 from kvtier.data.engines import ENGINES
 from kvtier.engines.fingerprint import directory
+from unit.builders import model_cache
 from unit.tables import table
 
 pytestmark = pytest.mark.timeout(300)
@@ -29,7 +30,7 @@ def test_all_objects_have_the_prefix_of_the_pool(engine: Worker, bucket: Bucket)
     run(engine, bucket, "store")
     of = pool_with(bucket, engine.version)
     extra = transfer(started(bucket, engine.version))["kv_connector_extra_config"]
-    prefix = directory(of, of.spec.models[0], extra["blocks_per_chunk"])
+    prefix = directory(of, model_cache(of.spec.models[0], extra["blocks_per_chunk"]))
     assert prefix.startswith("team-a/chat/")
     assert [key.startswith(f"{prefix}/") for key in bucket.objects] == [True, True]
 

@@ -13,7 +13,7 @@ from kvtier.data.engines import ENGINES
 from kvtier.data.vllm_flags import MANAGED_FLAGS
 from kvtier.engines import lmcache
 from kvtier.engines.arguments import argv, environment
-from unit.builders import model, pool
+from unit.builders import model, model_cache, pool
 from unit.tables import table
 
 ODD_TEXT = 'it\'s "quoted" $HOME $(id) {} {{ x }} \n second line 😀 ; rm -rf / --port=1'
@@ -35,7 +35,7 @@ WHOLE = {
 
 
 def _line(of: KVCachePool) -> list[str]:
-    return argv(of, of.spec.models[0], with_lustre=True, blocks_per_chunk=16)
+    return argv(of, of.spec.models[0], with_lustre=True, cached=model_cache(of.spec.models[0]))
 
 
 def _transfer_config(**changes: Any) -> dict[str, Any]:
@@ -63,7 +63,7 @@ def _transfer_config(**changes: Any) -> dict[str, Any]:
 def test_a_command_line(fields: dict[str, Any], arguments: str) -> None:
     start = ["vllm", "serve", "meta-llama/Llama-3.1-8B-Instruct", "--enable-prefix-caching"]
     of = pool(tiers=NO_TIERS, models=[model(**fields)])
-    assert argv(of, of.spec.models[0], with_lustre=False, blocks_per_chunk=16) == [*start, *arguments.split()]
+    assert argv(of, of.spec.models[0], False, model_cache(of.spec.models[0])) == [*start, *arguments.split()]
 
 
 def test_a_cpu_tier_adds_the_connector_as_one_argument_of_json() -> None:

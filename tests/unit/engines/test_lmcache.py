@@ -6,7 +6,7 @@ from typing import Any
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import directory
 from kvtier.engines.lmcache import connector_config, expandable, server_argv
-from unit.builders import model, pool
+from unit.builders import model, model_cache, pool
 from unit.tables import table
 
 BLOCKS = 16
@@ -16,7 +16,7 @@ POOL = pool(tiers=SSD, models=[model(engine=ENGINE)])
 
 
 def _line(of: KVCachePool = POOL, with_lustre: bool = True, blocks: int = BLOCKS) -> list[str]:
-    return server_argv(of, of.spec.models[0], with_lustre, blocks)
+    return server_argv(of, of.spec.models[0], with_lustre, model_cache(of.spec.models[0], blocks))
 
 
 def _adapters(line: list[str]) -> list[dict[str, Any]]:
@@ -59,7 +59,7 @@ def test_lower_tiers_are_directories_of_the_model(
 ) -> None:
     of = pool(tiers=tiers, models=[model(engine=ENGINE)])
     adapters = _adapters(_line(of, with_lustre))
-    own = directory(of, of.spec.models[0], BLOCKS)
+    own = directory(of, model_cache(of.spec.models[0], BLOCKS))
     assert [adapter["base_path"] for adapter in adapters] == [f"{root}/{own}" for root in roots]
     assert {(adapter["type"], adapter["num_workers"]) for adapter in adapters} <= {("fs_native", 6)}
 

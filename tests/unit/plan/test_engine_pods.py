@@ -10,7 +10,7 @@ from kvtier.api.quantities import GIB, parse
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.lmcache import SEGMENT, server_argv
 from kvtier.plan.engine_pods import deployment, literal, selector, variables
-from unit.builders import context, job, manifest, model, mounts_lustre, pool
+from unit.builders import context, job, manifest, model, model_cache, mounts_lustre, pool
 from unit.tables import table
 
 SSD = {"localSSD": {"capacity": "1Ti"}}
@@ -415,7 +415,7 @@ def test_kubernetes_expands_only_the_name_of_the_pod() -> None:
 def test_the_shell_that_starts_the_server_does_not_interpret_its_arguments() -> None:
     of = _served(SSD, blocksPerChunk=8)
     server = _server(of)
-    assert server["args"] == server_argv(of, of.spec.models[0], True, 8)
+    assert server["args"] == server_argv(of, of.spec.models[0], True, model_cache(of.spec.models[0], 8))
     assert server["command"] == ["/bin/sh", "-c", f'rm -f /dev/shm/{SEGMENT}; exec "$@"', "cache-server"]
 
 

@@ -5,12 +5,11 @@ from typing import Any
 from kvtier.api import names
 from kvtier.api.kinds import Object
 from kvtier.api.v1alpha1 import KVCachePool, ModelStatus
-from kvtier.engines.fingerprint import fingerprint
 from kvtier.facts.model import Event
 from kvtier.plan.lustre.shared_tier import Access
 from kvtier.plan.model import Part
 from kvtier.plan.serving import plan_serving
-from unit.builders import checks, context, deployment, live, manifest, model, mounts_lustre, pool
+from unit.builders import checks, context, deployment, live, manifest, model, model_cache, mounts_lustre, pool
 from unit.tables import table
 from unit.verdicts import assert_verdict
 
@@ -246,7 +245,7 @@ def test_replicas_in_spec_and_ready_with(of: KVCachePool, live: list[Any], count
 def test_sizes(of: KVCachePool, sizes: tuple[int, str, int | None, str | None]) -> None:
     status = _status(of)
     assert (status.blocks_per_chunk, status.chunk, status.bytes_per_token, status.suggestion) == sizes
-    assert status.fingerprint == fingerprint(of.spec.models[0], sizes[0])
+    assert status.fingerprint == model_cache(of.spec.models[0], sizes[0]).fingerprint
 
 
 def test_a_provisional_number_of_blocks_is_recorded_only_if_engines_use_it() -> None:
@@ -254,7 +253,7 @@ def test_a_provisional_number_of_blocks_is_recorded_only_if_engines_use_it() -> 
     without = _status(of)
     assert (without.blocks_per_chunk, without.fingerprint, without.chunk) == (None, None, None)
     used = _status(of, deployment(of))
-    assert (used.blocks_per_chunk, used.fingerprint) == (16, fingerprint(of.spec.models[0], 16))
+    assert (used.blocks_per_chunk, used.fingerprint) == (16, model_cache(of.spec.models[0], 16).fingerprint)
 
 
 PROGRESS = {"type": "Progressing", "status": "False", "message": "timed out progressing"}

@@ -116,6 +116,21 @@ class ModelStatus(ApiModel):
             description="Name of the model's cache directory. The file kvtier.json in it describes its content."
         ),
     ] = None
+    fingerprint_rules: Annotated[
+        int | None,
+        Field(
+            description="Version of the rules for the identity. It stays until the identity changes, so that an update "
+            "of kvtier keeps the cache."
+        ),
+    ] = None
+    identity: Annotated[
+        str | None,
+        Field(
+            max_length=16,
+            description="Digest of everything that changes the bytes of a cached block. If it changes, the model gets "
+            "a new, empty cache directory.",
+        ),
+    ] = None
     blocks_per_chunk: Annotated[
         int | None,
         Field(description="Blocks per cache file. Fixed for as long as the fingerprint is the same."),

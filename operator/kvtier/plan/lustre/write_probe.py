@@ -130,8 +130,7 @@ class ProbeJob(NamedTuple):
 
 def caches(pool: KVCachePool, models: Sequence[ModelView]) -> tuple[Cache, ...]:
     """The directories in which the models store their blocks, each once, even if several models share it."""
-    identities = [(pool, model.spec, model.blocks_per_chunk) for model in models]
-    found = {directory(*one): descriptor(*one) for one in identities}
+    found = {directory(pool, model.cache): descriptor(pool, model.cache) for model in models}
     return tuple(Cache(*item) for item in sorted(found.items()))
 
 

@@ -7,7 +7,7 @@ from typing import Any
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.engines.fingerprint import directory
 from kvtier.plan.lustre.write_probe import EXIT_CODES, caches, script
-from unit.builders import claim, context, manifest, model, pool, write_probe
+from unit.builders import claim, context, manifest, model, model_cache, pool, write_probe
 from unit.tables import table
 
 POOL = pool()
@@ -71,7 +71,7 @@ def test_every_directory_gets_its_document_unchanged() -> None:
     of = pool(models=models)
     given = [text.replace("$$", "$") for text in _container(of)["args"][3:]]
     written = dict(zip(given[::2], map(json.loads, given[1::2]), strict=True))
-    assert set(written) == {directory(of, one, 16) for one in of.spec.models}
+    assert set(written) == {directory(of, model_cache(one)) for one in of.spec.models}
     assert len(written) == 3, "two equal models share a directory"
     assert {one["identity"]["model"] for one in written.values()} == {POOL.spec.models[0].model, odd}
     assert [name.rpartition("/")[2] for name in written] == [one["fingerprint"] for one in written.values()]
@@ -80,7 +80,7 @@ def test_every_directory_gets_its_document_unchanged() -> None:
 def test_the_job_and_the_engine_have_the_same_directory() -> None:
     of = pool(models=[model(**SMALL)])
     (one,) = caches(of, context(of).models)
-    assert one.directory == directory(of, of.spec.models[0], 64)
+    assert one.directory == directory(of, model_cache(of.spec.models[0], 64))
     (engine,) = manifest(of, "Deployment")["spec"]["template"]["spec"]["containers"]
     assert any(f'"root_dir":"/kv/lustre/{one.directory}"' in argument for argument in engine["args"])
 
