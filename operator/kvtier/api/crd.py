@@ -1,5 +1,6 @@
 """The CustomResourceDefinition, generated from the pydantic models. `kvtier crd` prints it for `crds/`."""
 
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 import yaml
@@ -79,6 +80,31 @@ def schema() -> dict[str, Any]:
     root["properties"]["status"].pop("default", None)
     envelope = {name: {"type": "string"} for name in ("apiVersion", "kind")}
     return root | {"properties": envelope | {"metadata": {"type": "object"}} | root["properties"]}
+
+
+def missing_fields(served: Mapping[str, Any]) -> list[str]:
+    """Fields of this version that the schema in a cluster lacks: the API server removes them at every write.
+
+    A newer schema may have more fields: kvtier ignores them.
+    """
+    own = {name: schema()["properties"][name] for name in ("spec", "status")}
+    return list(_missing({"properties": own}, served, ""))
+
+
+def _missing(own: Mapping[str, Any], served: Mapping[str, Any], where: str) -> Iterator[str]:
+    if served.get("x-kubernetes-preserve-unknown-fields"):
+        return
+    known = served.get("properties") or {}
+    for name, node in own.get("properties", {}).items():
+        path = f"{where}.{name}".lstrip(".")
+        if name in known:
+            yield from _missing(node, known[name], path)
+        else:
+            yield path
+    for below, step in (("items", "[]"), ("additionalProperties", ".*")):
+        if isinstance(own.get(below), Mapping):
+            found = served.get(below)
+            yield from _missing(own[below], found if isinstance(found, Mapping) else {}, where + step)
 
 
 def _column(name: str, path: str, type_: str, description: str) -> dict[str, Any]:

@@ -15,6 +15,7 @@ from kvtier.api.kinds import POOL
 from kvtier.api.names import PoolKey
 from kvtier.control import watch
 from kvtier.control.leader import Election
+from kvtier.control.older_crd import ServedCRD
 from kvtier.control.queue import WorkQueue
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.resync import Resync
@@ -72,7 +73,9 @@ class Operator:
         self._queue: WorkQueue[PoolKey] = WorkQueue()
         gke = GKEReader(pace=options.pace)
         lustre = LustreReader(pace=options.pace)
+        self._crd = ServedCRD(client, options.lease_namespace)
         self._reconciler = Reconciler(client, self._store, gke, lustre, options.pace)
+        self._reconciler.fitting = self._crd.fitting
         self._unverified: set[PoolKey] = set()
         self._all_verified = asyncio.Event()
         self._started = time.monotonic()
@@ -127,10 +130,12 @@ class Operator:
         """The work that only the leader does."""
         resync = Resync(self._client, self._store, self._queue)
         await resync.until_done()
+        await self._crd.compare()
         self._unverified = self._store.all_keys()
         self._verified()
         async with asyncio.TaskGroup() as group:
             group.create_task(resync.forever(self._options.resync_seconds))
+            group.create_task(self._crd.compare_regularly(self._options.resync_seconds))
             for _ in range(self._options.workers):
                 group.create_task(self._worker())
 

@@ -54,6 +54,8 @@ class Reconciler:
         self._stopped: dict[PoolKey, str] = {}
         """Since when nothing could be planned for a pool. The status has it too, if it could be written."""
         self.clock: Callable[[], str] = utc_now
+        self.fitting: Callable[[dict[str, Any]], dict[str, Any]] = dict
+        """A status without the fields that the CRD in the cluster lacks."""
 
     async def reconcile(self, key: PoolKey) -> float | None:
         """Reconcile once. Return the seconds until the next time, None to wait for an event.
@@ -141,13 +143,15 @@ class Reconciler:
         Statuses are compared by meaning, because the API server drops a list that becomes empty.
         """
         events = list(planned)
-        if pool.status != status:
-            document = status.model_dump(by_alias=True, exclude_none=True)
+        if pool.status != status and (document := self._document(status)) != self._document(pool.status):
             written = await self._client.patch_status(POOL, _identity(pool) | {"status": document})
             self._store.put(POOL.kind, written)
             events += status_events(pool.status, status)
         for event in events:
             await record_event(self._client, pool, event, now)
+
+    def _document(self, status: PoolStatus) -> dict[str, Any]:
+        return self.fitting(status.model_dump(by_alias=True, exclude_none=True))
 
     async def _stop(self, key: PoolKey, raw: Object, ready: Condition) -> None:
         """Report why nothing is planned. Children stay as they are. A deletion ends after a while nevertheless."""

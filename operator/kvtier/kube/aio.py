@@ -114,6 +114,15 @@ class AioClient:
     async def server_version(self) -> str:
         return str((await self._request("GET", "/version")).get("gitVersion", ""))
 
+    async def schema(self, resource: Resource) -> Object:
+        """The OpenAPI schema that the API server has of a kind, {} if it has none. Every client may read it."""
+        group = await self._optional("GET", f"/openapi/v3/apis/{resource.api_version}")
+        found = (group or {}).get("components", {}).get("schemas", {})
+        about = {"group": resource.group, "version": resource.version, "kind": resource.kind}
+        return next(
+            (one for one in found.values() if about in one.get("x-kubernetes-group-version-kind", ())), {}
+        )
+
     async def _apply(self, resource: Resource, manifest: Object, subresource: str, manager: str) -> Object:
         metadata = manifest["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"]) + subresource

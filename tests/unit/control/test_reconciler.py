@@ -1,6 +1,7 @@
 """Reconciles one pool with an API server in memory: what is written, what is reported, and how a pool is deleted."""
 
 import json
+from collections.abc import Sequence
 from typing import Any
 
 import pytest
@@ -8,6 +9,7 @@ import pytest
 from kvtier.api.kinds import CHILD_KINDS, POOL
 from kvtier.api.names import FINALIZER, LUSTRE_DRIVER, PoolKey
 from kvtier.api.v1alpha1 import PoolStatus
+from kvtier.control.older_crd import without
 from kvtier.control.reconciler import Reconciler
 from kvtier.control.store import Store
 from kvtier.control.stored import read
@@ -27,7 +29,7 @@ PLAIN: dict[str, Any] = {"tiers": {"lustre": None}}
 class Cluster:
     """A client, a store with the same objects, and a reconciler."""
 
-    def __init__(self, *objects: Any) -> None:
+    def __init__(self, *objects: Any, lacking: Sequence[str] = ()) -> None:
         self.client = MemoryClient(*objects)
         self.store = Store()
         self.store.set_version("v1.35.6-gke.1049000")
@@ -35,6 +37,7 @@ class Cluster:
         for obj in objects:
             self.store.put(obj["kind"], obj)
         self._reconciler = Reconciler(self.client, self.store, GKEReader(), LustreReader())
+        self._reconciler.fitting = lambda status: without(status, lacking)
         self._reconciler.clock = lambda: NOW
 
     async def reconcile(self) -> float | None:
@@ -322,6 +325,17 @@ async def test_a_spec_that_was_nested_too_deeply_is_reported() -> None:
     await cluster.reconcile()
     message = cluster.status()["conditions"][0]["message"]
     assert message.startswith("The field spec is invalid: it is nested more than 200 levels deep. ")
+
+
+async def test_a_field_that_the_crd_lacks_is_not_written_again_and_again() -> None:
+    cluster = Cluster(stored(**PLAIN), lacking=["modelsReady", "tiers[].tokens"])
+    await cluster.settle()
+    assert "modelsReady" not in cluster.status()
+    assert [tier.get("tokens") for tier in cluster.status()["tiers"]] == [None]
+    assert cluster.new_writes()
+    await cluster.watch()
+    await cluster.reconcile()
+    assert cluster.new_writes() == []
 
 
 def test_the_readable_parts_of_a_status_survive() -> None:
