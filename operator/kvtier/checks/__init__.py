@@ -21,6 +21,7 @@ from kvtier.api.conditions import (
     PORT_MATCHED,
     ZONE_MATCHED,
     Condition,
+    Status,
 )
 from kvtier.api.sentences import before_command
 from kvtier.api.v1alpha1 import PoolSpec
@@ -76,16 +77,21 @@ def _vouched(condition: Condition, spec: PoolSpec) -> Condition:
     A condition that the user could accept says how.
     """
     if spec.acknowledges(condition):
-        said = "spec.acknowledgedConditions accepts this, so it blocks nothing."
-        return _with(condition, said).model_copy(update={"status": "Unknown"})
+        return _with(
+            condition,
+            "The pool accepts this in spec.acknowledgedConditions, so it blocks nothing.",
+            "Unknown",
+        )
     if condition.vouchable and condition.status in _refused(spec.strict):
         item = f"{{type: {condition.type}, reason: {condition.reason}}}"
-        return _with(condition, f"If you know that it works, add {item} to spec.acknowledgedConditions.")
+        sentence = f"If you know that it works, add {item} to spec.acknowledgedConditions."
+        return _with(condition, sentence, condition.status)
     return condition
 
 
-def _with(condition: Condition, sentence: str) -> Condition:
-    return condition.model_copy(update={"message": before_command(condition.message, sentence)})
+def _with(condition: Condition, sentence: str, status: Status) -> Condition:
+    message = before_command(condition.message, sentence)
+    return Condition(type=condition.type, status=status, reason=condition.reason, message=message)
 
 
 _REACHABLE = (LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, PORT_MATCHED, FILESYSTEM_UNIQUE)

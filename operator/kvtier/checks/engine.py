@@ -43,7 +43,7 @@ def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None
     lmcache = model.spec.engine.lmcache
     if lmcache:
         pair = conflicts.lmcache_fault(model.engine.version, lmcache.version, _groups(model))
-        yield Reason.PAIR_NOT_SUPPORTED, pair
+        yield Reason.PAIR_NOT_SUPPORTED, sentences(pair, _read(model)) if pair else None
     yield Reason.CONFLICTING_SETTINGS, conflicts.setting_conflict(model.spec, tiers.cpu is not None)
     if tiers.has_files():
         yield Reason.NAME_NOT_USABLE, conflicts.file_name_fault(model.spec)
@@ -52,6 +52,13 @@ def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None
 def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) -> list[str]:
     """Warnings about a supported engine. `groups` is the model's number of groups of layers, None if unknown."""
     notes = []
+    tagged = model.engine.tagged()
+    # The tag of an image with LMCache may be a version of LMCache.
+    if tagged and tagged != engine.version and model.engine.lmcache is None:
+        notes.append(
+            f"engine.version says vLLM {engine.version}, but the tag of engine.image says {tagged}. Correct the one "
+            "that is wrong: an engine may otherwise read blocks that another version wrote in another format."
+        )
     if not engine.eviction_safe:
         notes.append(
             f"In vLLM {engine.version}, a request may hang when its cache files are deleted (vllm#49176). Stop all "
@@ -68,13 +75,20 @@ def _untested(model: ModelView) -> str:
     """The version and the tested ones, and what an engine of that version gets if the user vouches for it."""
     release = model.engine.version
     used, tested = versions.nearest(release).version, sorted(ENGINES.versions, key=versions.minor)
-    read = "" if model.spec.engine.version else ", according to the tag of engine.image"
     older = versions.minor(release) < versions.minor(tested[0])
     return sentences(
-        f"Model {model.spec.name} uses vLLM {release}{read}. kvtier is tested with vLLM {' and '.join(tested)}",
+        f"Model {model.spec.name} uses vLLM {release}. kvtier is tested with vLLM {' and '.join(tested)}",
+        _read(model),
         "An older vLLM may lack arguments and fixes that kvtier relies on" if older else "",
         f"Use a tested version. Another one gets the arguments of vLLM {used} and a cache directory of its own",
     )
+
+
+def _read(model: ModelView) -> str:
+    """Where kvtier read the version, if not in the spec."""
+    if model.spec.engine.version:
+        return ""
+    return "kvtier read this version in the tag of engine.image. If the image has another vLLM, set engine.version."
 
 
 def _groups(model: ModelView) -> int | None:

@@ -175,12 +175,14 @@ def refresh_after(context: Context, checks: Checks) -> float | None:
     """Seconds until facts without a watch are read again, None if the pool has none."""
     if any(checks[type_].status == "False" for type_ in _NAMED):
         return context.pace.missing
-    gke = _gke(checks, context.pace) if context.pool.spec.cluster else None
+    spec = context.pool.spec
+    gke = _gke(checks, spec, context.pace) if spec.cluster else None
     return soonest(gke, _lustre(context.lustre, context.pace))
 
 
-def _gke(checks: Checks, pace: Pace) -> float:
-    settled = all(checks[type_].status == "True" for type_ in (NETWORK_MATCHED, PORT_MATCHED))
+def _gke(checks: Checks, spec: PoolSpec, pace: Pace) -> float:
+    found = (checks[type_] for type_ in (NETWORK_MATCHED, PORT_MATCHED))
+    settled = all(one.status == "True" or spec.acknowledges(one) for one in found)
     return pace.settled if settled else pace.waiting
 
 

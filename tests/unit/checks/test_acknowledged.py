@@ -20,7 +20,7 @@ HERE = GKECluster(network="projects/my-project/global/networks/here")
 HUB = facts(gke=HERE)
 WITHOUT_LUSTRE = {"tiers": {"lustre": None}}
 UNTESTED = {"models": [model(engine={"image": "vllm/vllm-openai:v0.34.1"})]}
-VOUCHED = "spec.acknowledgedConditions accepts this, so it blocks nothing."
+VOUCHED = "The pool accepts this in spec.acknowledgedConditions, so it blocks nothing."
 
 
 def _accepts(*pairs: str) -> dict[str, Any]:

@@ -61,8 +61,9 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
         ),
         "a version that kvtier does not know": (
             _pool(engine={"image": "vllm/vllm-openai:v0.34.1"}),
-            "False Untested: Model llama uses vLLM 0.34, according to the tag of engine.image. kvtier is tested with "
-            "vLLM 0.32 and 0.33. Use a tested version. Another one gets the arguments of vLLM 0.33 and a cache",
+            "False Untested: Model llama uses vLLM 0.34. kvtier is tested with vLLM 0.32 and 0.33. kvtier read this "
+            "version in the tag of engine.image. If the image has another vLLM, set engine.version. Use a "
+            "tested version. Another one gets the arguments of vLLM 0.33 and a cache directory of its own.",
         ),
         "a version that is older than all that kvtier knows": (
             _pool(engine={"version": "0.20.1"}),
@@ -81,6 +82,18 @@ def _pool(tiers: Any = None, **changes: Any) -> KVCachePool:
         "a version that kvtier does not know, with LMCache": (
             _pool(engine={**LMCACHE, "image": "vllm/vllm-openai:v0.34.0"}),
             "False PairNotSupported: Model llama cannot be served: vLLM 0.34 with LMCache 0.5.6 is not tested.",
+        ),
+        "an image with the version of LMCache as its tag": (
+            _pool(engine={**LMCACHE, "image": "lmcache/vllm-openai:v0.5.6"}),
+            "False PairNotSupported: If the image has another vLLM, set engine.version.",
+        ),
+        "such an image with a version of vLLM": (
+            _pool(engine={**LMCACHE, "image": "lmcache/vllm-openai:v0.5.6", "version": "0.33"}),
+            "True Supported: The pool uses supported versions: vLLM 0.33 with LMCache 0.5.6.",
+        ),
+        "an image tag that contradicts the version": (
+            _pool(engine={"image": "vllm/vllm-openai:v0.34.0", "version": "0.33"}),
+            "True Supported: Model llama: engine.version says vLLM 0.33, but the tag of engine.image says 0.34.",
         ),
         "warnings about a version that kvtier does not know": (
             _pool({"objectStorage": {"bucket": "blocks"}}, engine={"version": "0.34"}),

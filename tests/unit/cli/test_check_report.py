@@ -10,6 +10,7 @@ from kvtier.cli.check_report import Checked, rows, show
 from unit.builders import context, model, pool
 from unit.tables import table
 
+UNTESTED = {"type": "EngineSupported", "reason": "Untested"}
 LARGE: dict[str, Any] = {"model": "meta-llama/Llama-3.3-70B-Instruct"}
 LIMITS = {"maxModelLen": 32768, "maxNumSeqs": 16, "maxNumBatchedTokens": 8192}
 HOLD_40 = "50.0Gi of cache per GPU hold 40 sequences of 32768 tokens at 1.25Gi each"
@@ -28,6 +29,23 @@ def test_every_prerequisite_and_every_model_is_shown(
     statuses = [condition.status for condition in found.values()]
     passed, unknown = statuses.count("True"), statuses.count("Unknown")
     assert f"{passed} passed, 0 failed, {unknown} unknown" in text
+
+
+@table(
+    "accepted, strict, fails",
+    {
+        "a fault": ([], False, True),
+        "not one for which the user vouches": ([UNTESTED], False, False),
+        "not even with --strict": ([UNTESTED], True, False),
+    },
+)
+def test_a_prerequisite_fails(accepted: list[Any], strict: bool, fails: bool) -> None:
+    engine = {"version": "0.34"}
+    look = context(
+        pool(tiers={"lustre": None}, models=[model(engine=engine)], acknowledgedConditions=accepted)
+    )
+    statuses = {"False", "Unknown"} if strict else {"False"}
+    assert Checked(look, tuple(run(look).values())).fails(statuses) == fails
 
 
 def _rows(gpu_cache: int | None = None, tiers: Any = None, **changes: Any) -> dict[str, str]:

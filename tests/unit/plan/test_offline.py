@@ -93,6 +93,32 @@ def test_a_config_map_that_is_not_read_is_named(changes: dict[str, Any], sentenc
     ] * sentences
 
 
+UNTESTED = {"models": [model(engine={"version": "0.34"})]}
+ACCEPTED = {"acknowledgedConditions": [{"type": "EngineSupported", "reason": "Untested"}]}
+
+
+@table(
+    "changes, words",
+    {
+        "a version that kvtier does not know": (
+            UNTESTED,
+            "EngineSupported is False: Model llama uses vLLM 0.34",
+        ),
+        "a type that the GPU does not support": (
+            {"models": [model(kvCacheDtype="fp8_inc")]},
+            "KVCacheDtypeSupported is False: Model llama cannot be served",
+        ),
+    },
+)
+def test_engines_that_the_operator_would_not_create_are_named(changes: dict[str, Any], words: str) -> None:
+    (sentence,) = rendered(pool(**changes)).left_out
+    assert sentence.startswith(f"kvtier does not create these engines while {words}")
+
+
+def test_engines_for_which_the_user_vouches_are_rendered_like_others() -> None:
+    assert rendered(pool(**UNTESTED, **ACCEPTED)).left_out == ()
+
+
 def test_rendered_manifests_equal_those_of_the_operator_except_for_the_owner() -> None:
     look = context(pool())
     access = Access(look.lustre.claim_name)

@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from kvtier.api.conditions import Condition, false, find, true
+from kvtier.api.conditions import Condition, false, find, true, unknown
 from kvtier.api.kinds import CHILD_KINDS
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool, OperationStatus, PoolStatus
@@ -287,6 +287,13 @@ INSTANCE = Instance("n", "ACTIVE", 18000 << 30, 1000, "kv", "n")
 )
 def test_refresh(changes: dict[str, Any], statuses: dict[str, str], seconds: float | None) -> None:
     assert refresh_after(context(pool(**changes)), checks(**statuses)) == seconds
+
+
+def test_the_gke_api_is_read_every_few_minutes_while_the_user_vouches_for_the_network() -> None:
+    accepted = {"acknowledgedConditions": [{"type": "NetworkMatched", "reason": "OtherNetwork"}]}
+    found = {**checks(), "NetworkMatched": unknown("NetworkMatched", Reason.OTHER_NETWORK, "why")}
+    assert refresh_after(context(pool(**NAMED, **accepted)), found) == 300.0
+    assert refresh_after(context(pool(**NAMED)), found) == 60.0
 
 
 @table(

@@ -15,7 +15,6 @@ LMCACHE_VERSIONS = tuple(LMCACHE.versions)
 
 # 0.34, 0.34.1, v0.34.0.post1, and releases before a release: 0.34.0rc1, 0.34.0.dev5.
 _RELEASE = r"v?([0-9]{1,4}[.][0-9]{1,4})([.][0-9]{1,4})?([.]post[0-9]{1,4})?((a|b|rc|[.]dev)[0-9]{1,4})?"
-_TAGGED = f".*:{_RELEASE}$"
 _BEFORE_RELEASE = 5
 """Group of `_RELEASE` that only a release before a release has."""
 
@@ -73,8 +72,8 @@ class Engine(ApiModel):
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
             message="engine.version is required unless the image tag is a vLLM version, such as v0.34.0",
-            cel=f"has(self.version) || self.image.matches({json.dumps(_TAGGED)})",
-            holds=lambda engine: engine.version is not None or re.match(_TAGGED, engine.image) is not None,
+            cel=f"has(self.version) || self.image.matches({json.dumps(f'.*:{_RELEASE}$')})",
+            holds=lambda engine: engine.version is not None or engine.tagged() is not None,
         ),
         Rule(
             message="engine.lmcache is required with engine.backend LMCache, and must not be set with Native",
@@ -88,6 +87,18 @@ class Engine(ApiModel):
 
         What comes before a release stands for itself, such as 0.34.0rc1: its cache may differ from that of the release.
         """
-        given = re.match(f"{_RELEASE}$", self.version) if self.version else re.match(_TAGGED, self.image)
-        assert given is not None, "a rule of the API requires it"
-        return given[0].rpartition(":")[2].removeprefix("v") if given[_BEFORE_RELEASE] else given[1]
+        given = _release(self.version) if self.version else self.tagged()
+        assert given is not None, "a pattern and a rule of the API require it"
+        return given
+
+    def tagged(self) -> str | None:
+        """The release that the image tag names, or None if the tag is no version."""
+        _, colon, tag = self.image.rpartition(":")
+        return _release(tag) if colon else None
+
+
+def _release(version: str) -> str | None:
+    match = re.fullmatch(_RELEASE, version)
+    if match is None:
+        return None
+    return version.removeprefix("v") if match[_BEFORE_RELEASE] else match[1]
