@@ -111,8 +111,15 @@ def _identities(
 
     The longest context is in it only if it may change the bytes. A config.json may become known or unknown later, which
     changes no bytes. So an identity that is not needed, or not ruled out, counts as well.
+
+    A version that had no row wrote files of a format that is named after it. They stay its files when it gets a row.
     """
-    base = _identity(model, blocks_per_chunk, rules)
+    engine = facts(model)
+    for written in dict.fromkeys((_format(model, engine), engine.version)):
+        yield from _by_length(model, _identity(model, blocks_per_chunk, rules, written), config)
+
+
+def _by_length(model: ServedModel, base: Identity, config: Config | None) -> Iterator[Identity]:
     long = {**base, "maxModelLen": model.max_model_len}
     if config is None:
         yield from (long, base)
@@ -122,16 +129,15 @@ def _identities(
         yield long
 
 
-def _identity(model: ServedModel, blocks_per_chunk: int, rules: int) -> Identity:
-    engine = facts(model)
+def _identity(model: ServedModel, blocks_per_chunk: int, rules: int, cache_format: str) -> Identity:
     return {
         "model": model.model,
         "revision": model.revision or "",
         **({"image": model.engine.image} if _in_image(model) else {}),
         "backend": _backend(model),
-        "cacheFormat": _format(model, engine),
+        "cacheFormat": cache_format,
         "kvCacheDtype": model.kv_cache_dtype,
-        "blockSize": model.block_size or engine.block_size,
+        "blockSize": model.block_size or facts(model).block_size,
         "blocksPerChunk": blocks_per_chunk,
         "tensorParallelSize": model.tensor_parallel_size,
         "arguments": _arguments(model, rules),

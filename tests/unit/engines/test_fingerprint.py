@@ -10,6 +10,7 @@ import pytest
 from kvtier.api.v1alpha1 import ModelStatus, ServedModel
 from kvtier.data import table as data
 from kvtier.data.cache_rules import CACHE_RULES, CacheRules
+from kvtier.data.engines import ENGINES
 from kvtier.engines import fingerprint
 from kvtier.engines.fingerprint import ModelCache, descriptor, directory, first_names, kept_cache, new_cache
 from unit.builders import model, model_cache, pool
@@ -336,3 +337,14 @@ def test_a_longer_table_keeps_directories(monkeypatch: pytest.MonkeyPatch) -> No
     assert _kept(_recorded(cached), extraArgs=arguments) == cached
     fresh = new_cache(_model(extraArgs=arguments), BLOCKS, None)
     assert (fresh.rules, fresh.fingerprint) == (3, new_cache(_model(), BLOCKS, None).fingerprint)
+
+
+def test_a_version_that_gets_a_row_keeps_its_directory(monkeypatch: pytest.MonkeyPatch) -> None:
+    engine = {"engine": {"version": "0.34"}}
+    cached = new_cache(_model(**engine), BLOCKS, None)
+    row = ENGINES.versions["0.33"].model_copy(update={"version": "0.34"})
+    monkeypatch.setitem(ENGINES.versions, "0.34", row)
+    assert _kept(_recorded(cached), **engine) == cached
+    assert _kept(_recorded(cached)) is None, "no other version uses it"
+    fresh, proven = (new_cache(_model(**one), BLOCKS, None) for one in (engine, {}))
+    assert fresh.fingerprint == proven.fingerprint, "a new cache has the format of the row"
