@@ -119,6 +119,17 @@ def test_nothing_is_created_for_an_instance_in_another_network(pools: Pools) -> 
     assert pools.children(*DEPLOYMENT) == []
 
 
+def test_the_user_can_vouch_for_an_instance_in_another_network(pools: Pools) -> None:
+    accepted = [{"type": "NetworkMatched", "reason": "OtherNetwork"}]
+    pools.create("hub", cluster=OTHER_NETWORK, strict=True, acknowledgedConditions=accepted)
+    found = pools.wait("hub", "NetworkMatched", "Unknown", "OtherNetwork")
+    assert "The pool accepts this in spec.acknowledgedConditions" in found["message"]
+    pools.wait("hub")
+    pools.patch("hub", {"acknowledgedConditions": None})
+    pools.wait("hub", "Ready", "False", "OtherNetwork")
+    assert pools.children(*DEPLOYMENT) != [], "engines that run keep running"
+
+
 def test_for_a_cluster_that_does_not_exist_the_network_is_unknown_with_a_remedy(pools: Pools) -> None:
     pools.create("network", cluster=SAME_NETWORK | {"name": "nowhere"})
     found = pools.wait("network", "NetworkMatched", "Unknown")
