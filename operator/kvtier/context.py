@@ -177,6 +177,7 @@ def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> Lust
     claim_name, volume = names.claim(pool.name), identity.volume_name(pool)
     spec, claim = pool.spec.tiers.lustre, observed.children.claim(claim_name)
     volumes = observed.facts.volumes.by_claim.get((pool.namespace, claim_name), ())
+    name = instance_name(pool, observed.children, observed.facts.volumes)
     return LustreView(
         spec=spec,
         claim_name=claim_name,
@@ -187,13 +188,14 @@ def _lustre(pool: KVCachePool, observed: Observed, now: str, pace: Pace) -> Lust
         volume=observed.children.volume(volume),
         volumes=volumes,
         provisioned=tuple(one for one in volumes if provisioned_for(pool, one)),
-        instance_name=instance_name(pool, observed.children, observed.facts.volumes),
+        instance_name=name,
         api=observed.facts.lustre,
         claim_events=observed.claim_events,
         holders=observed.holders,
         status=next((tier for tier in pool.status.tiers if tier.name == "lustre"), None),
         reported=find(pool.status.conditions, STORAGE_READY),
         operations=operations_of(pool, observed.facts.lustre, now, pace),
+        adoption_granted=name is not None and observed.facts.grants.allows("instances", name),
     )
 
 

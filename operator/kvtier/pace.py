@@ -16,7 +16,8 @@ class Pace:
 
     Other times: `young` is the age from which Events of an object are read. `probe_retry` is the time from a failed
     write probe to the next. `first_retry` and `last_retry` limit the time after a failed operation of the Lustre API,
-    which doubles. `fresh` is how long an answer of Google's APIs is used if it shows nothing in progress.
+    which doubles. `fresh` is how long an answer of Google's APIs is used if it shows nothing in progress. `policy` is
+    the time between two reads of the policy.
     """
 
     moving: float = 15.0
@@ -30,6 +31,7 @@ class Pace:
     first_retry: float = 60.0
     last_retry: float = 1800.0
     fresh: float = 240.0
+    policy: float = 5.0
 
     def times(self, factor: float) -> "Pace":
         """A copy with every time multiplied."""

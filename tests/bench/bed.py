@@ -10,6 +10,7 @@ from testbed import operator_process
 from testbed.control_plane.cluster import Cluster
 from testbed.control_plane.plane import ControlPlane
 from testbed.gke import nodes
+from testbed.policy import grant_everything
 from testbed.process import Component
 from testbed.waiting import eventually
 
@@ -24,6 +25,7 @@ def bare() -> Iterator[Cluster]:
         operator_process.install_crd(cluster.kube)
         nodes.install_driver(cluster.kube)
         operator_process.install(cluster.kube)
+        grant_everything(cluster.kube)
         yield cluster
 
 

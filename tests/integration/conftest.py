@@ -11,6 +11,7 @@ from testbed.gke import NETWORK, container_api
 from testbed.gke.container_api import GKEApi
 from testbed.kube import Kube
 from testbed.lustre.client import LustreProject
+from testbed.policy import grant_everything
 from testbed.pools import LEGACY_PORT, OTHER_NETWORK, SAME_NETWORK, Pools
 from testbed.process import Component
 
@@ -22,6 +23,7 @@ def operator(control_plane: Cluster) -> Iterator[Component]:
     Each replica uses the GKE API of its own worker, so all GKE APIs have the same clusters.
     """
     operator_process.install(control_plane.kube)
+    grant_everything(control_plane.kube)
     with GKEApi() as api:
         legacy = {"lustreCsiDriverConfig": {"enabled": True, "enableLegacyLustrePort": True}}
         for cluster, document in (

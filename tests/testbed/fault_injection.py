@@ -13,6 +13,7 @@ from testbed.gke.nodes import csi_driver
 from testbed.kube import Kube, NotFoundError, Object, Objects
 from testbed.lustre.client import LustreAPIClient
 from testbed.lustre.documents import instance
+from testbed.policy import grant_everything
 from testbed.pools import API as POOL
 from testbed.pools import OWNER_LABEL, Pools
 from testbed.process import Component
@@ -65,8 +66,9 @@ class FaultyCluster:
         return pools
 
     def clear(self) -> None:
-        """Remove faults, pools and their children before the next test: no controller empties namespaces here."""
+        """Remove faults, pools, their children and grants before the next test: no controller empties namespaces."""
         self.proxy.remove()
+        grant_everything(self.kube)
         self._remove(POOL, self.kube.list(*POOL))
         for kind in (*CHILDREN, ("v1", "PersistentVolume")):
             self._remove(kind, self.kube.list(*kind, labelSelector=OWNER_LABEL))
@@ -129,6 +131,7 @@ def faulty_cluster() -> Iterator[FaultyCluster]:
     with ControlPlane(controllers=False, nodes=False, csi=False) as plane, Proxy(plane) as proxy:
         plane.kube.apply(csi_driver())
         operator_process.install(plane.kube)
+        grant_everything(plane.kube)
         operator_process.install_crd(plane.kube)
         yield FaultyCluster(plane, proxy)
 

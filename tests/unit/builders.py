@@ -7,12 +7,14 @@ from kvtier.api import placement
 from kvtier.api.conditions import Condition
 from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
+from kvtier.api.policy import Grant, Policy
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus, ServedModel
 from kvtier.checks import run
 from kvtier.context import Context, build
 from kvtier.engines.fingerprint import ModelCache, new_cache
 from kvtier.facts.children import Deployment, children, view
 from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, OwnCluster, Secrets
+from kvtier.facts.policy import KINDS, PolicyFacts
 from kvtier.facts.volumes import PROVISIONED_BY, Volumes, volume
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
@@ -23,6 +25,9 @@ GKE_VERSION = "v1.35.6-gke.1049000"
 NETWORK = "projects/my-project/global/networks/default"
 OWN_CLUSTER = OwnCluster("cluster-uid")
 COS = "Container-Optimized OS from Google"
+EVERYTHING = Grant.model_validate({"namespaces": ["*"], **{kind: ["*"] for kind in KINDS}})
+"""The item of a policy that grants everything."""
+GRANTED = PolicyFacts(Policy(grants=[EVERYTHING])).grants("team-a", frozenset({"my-project"}))
 
 _MODEL = {"name": "llama", "model": "meta-llama/Llama-3.1-8B-Instruct", "tensorParallelSize": 8}
 _LUSTRE = {"capacity": "18000Gi", "throughputPerTiB": 1000, "zone": "us-central1-a", "network": NETWORK}
@@ -100,14 +105,14 @@ def node(of: KVCachePool, name: str = "gpu-1", labels: dict[str, Any] | None = N
 def facts(
     *nodes: Node, gke: GKECluster | None = None, secrets: dict[str, Any] | None = None, **changes: Any
 ) -> Facts:
-    """A cluster that meets all prerequisites, with these nodes and `changes`."""
+    """A cluster that meets all prerequisites and grants everything, with these nodes and `changes`."""
     cluster = {
         "version": GKE_VERSION,
         "nodes": nodes,
         "lustre_driver": True,
         "lustre_nodes": frozenset(one.name for one in nodes),
     }
-    return Facts(Cluster(**{**cluster, **changes}), OWN_CLUSTER, gke, Secrets(secrets or {}))
+    return Facts(Cluster(**{**cluster, **changes}), OWN_CLUSTER, gke, Secrets(secrets or {}), grants=GRANTED)
 
 
 def checks(**statuses: Any) -> dict[str, Condition]:

@@ -10,6 +10,7 @@ from kvtier.api.rules import ApiModel
 from kvtier.api.sentences import printable
 
 READY = "Ready"
+ACCESS_GRANTED = "AccessGranted"
 GKE_VERSION_SUPPORTED = "GKEVersionSupported"
 LUSTRE_DRIVER_ENABLED = "LustreDriverEnabled"
 NODE_IMAGE_SUPPORTED = "NodeImageSupported"

@@ -5,6 +5,7 @@ from typing import Any
 
 import yaml
 
+from kvtier.api.rules import ApiModel
 from kvtier.api.v1alpha1 import GROUP, KIND, PLURAL, VERSION, KVCachePool
 
 _COLUMNS = [
@@ -74,8 +75,7 @@ def manifest() -> str:
 
 def schema() -> dict[str, Any]:
     """Structural OpenAPI v3 schema of KVCachePool."""
-    document = KVCachePool.model_json_schema(by_alias=True, mode="validation")
-    root = _structural(document, document.get("$defs", {}))
+    root = structural(KVCachePool)
     root["properties"].pop("metadata", None)
     root["properties"]["status"].pop("default", None)
     envelope = {name: {"type": "string"} for name in ("apiVersion", "kind")}
@@ -105,6 +105,12 @@ def _missing(own: Mapping[str, Any], served: Mapping[str, Any], where: str) -> I
         if isinstance(own.get(below), Mapping):
             found = served.get(below)
             yield from _missing(own[below], found if isinstance(found, Mapping) else {}, where + step)
+
+
+def structural(model: type[ApiModel]) -> dict[str, Any]:
+    """A model as a structural schema."""
+    document = model.model_json_schema(by_alias=True, mode="validation")
+    return _structural(document, document.get("$defs", {}))
 
 
 def _column(name: str, path: str, type_: str, description: str) -> dict[str, Any]:

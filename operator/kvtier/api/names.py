@@ -12,6 +12,11 @@ FINALIZER = "kvtier.dev/teardown"
 LUSTRE_DRIVER = "lustre.csi.storage.gke.io"
 """Name of the CSI driver and of its CSIDriver object (GoogleCloudPlatform/lustre-csi-driver)."""
 
+OPERATOR_NAMESPACE = "kvtier-system"
+"""The namespace of the operator in manifests/install.yaml."""
+POLICY, POLICY_KEY = "kvtier-policy", "policy.yaml"
+"""The ConfigMap with the policy of the installer, in the namespace of the operator, and its key."""
+
 LABEL_MANAGED_BY = "app.kubernetes.io/managed-by"
 LABEL_POOL = "kvtier.dev/pool"
 LABEL_POOL_NAMESPACE = "kvtier.dev/pool-namespace"

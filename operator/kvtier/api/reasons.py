@@ -65,6 +65,11 @@ class Reason(StrEnum):
     DELETING = "Deleting"
     TEARDOWN_STARTED = "TeardownStarted"
 
+    # AccessGranted
+    GRANTED = "Granted"
+    NOT_GRANTED = "NotGranted"
+    POLICY_INVALID = "PolicyInvalid"
+
     # GKEVersionSupported
     NO_GATE = "NoGate"
     VERSION_NOT_RECOGNISED = "VersionNotRecognised", _VOUCH

@@ -6,6 +6,7 @@ A new prerequisite needs a line in `CHECKS`, and its type in the steps that it b
 from collections.abc import Iterable, Mapping
 
 from kvtier.api.conditions import (
+    ACCESS_GRANTED,
     CAPACITY_VALID,
     CPU_TIER_FITS,
     CREDENTIALS_PRESENT,
@@ -26,6 +27,7 @@ from kvtier.api.conditions import (
 from kvtier.api.sentences import before_command
 from kvtier.api.v1alpha1 import PoolSpec
 from kvtier.checks import (
+    access,
     capacity,
     cpu_tier,
     credentials,
@@ -44,6 +46,7 @@ from kvtier.checks import (
 from kvtier.context import Context
 
 CHECKS = (
+    access.check,
     gke_version.check,
     lustre_driver.check,
     node_image.check,
@@ -95,7 +98,7 @@ def _with(condition: Condition, sentence: str, status: Status) -> Condition:
 
 
 _REACHABLE = (LUSTRE_DRIVER_ENABLED, NETWORK_MATCHED, ZONE_MATCHED, PORT_MATCHED, FILESYSTEM_UNIQUE)
-STORAGE = (GKE_VERSION_SUPPORTED, *_REACHABLE, CAPACITY_VALID)
+STORAGE = (ACCESS_GRANTED, GKE_VERSION_SUPPORTED, *_REACHABLE, CAPACITY_VALID)
 NODES = (LOCAL_SSD_SUPPORTED, CPU_TIER_FITS)
 SPEC_FAULTS = (*NODES, ENGINE_SUPPORTED, KV_CACHE_DTYPE_SUPPORTED)
 """Faults with which engines do not start: an update to such a spec would only stop the running engines.
@@ -105,17 +108,24 @@ Running engines also stay as they are when the fault came with a node, not with 
 
 ENGINES = (*SPEC_FAULTS, MODEL_CONFIG_VALID, CREDENTIALS_PRESENT)
 LUSTRE_MOUNTS = (NODE_IMAGE_SUPPORTED, *_REACHABLE)
-ENGINES_ON_LUSTRE = (*ENGINES, *LUSTRE_MOUNTS)
+ENGINES_ON_LUSTRE = (*ENGINES, *LUSTRE_MOUNTS, ACCESS_GRANTED)
+
+
+GUARDS = (ACCESS_GRANTED,)
+"""Prerequisites that protect what belongs to others. They block every pool while they are Unknown, too."""
 
 
 def blockers(checks: Checks, types: Iterable[str], spec: PoolSpec) -> list[Condition]:
-    """The prerequisites among `types` that are False, and for a strict pool those that are Unknown.
+    """The prerequisites among `types` that are False, and those that are Unknown for a strict pool, or in GUARDS.
 
     What the user vouches for blocks nothing.
     """
-    refused = _refused(spec.strict)
+
+    def refuses(found: Condition) -> bool:
+        return found.status in _refused(spec.strict or found.type in GUARDS)
+
     found = (checks[type_] for type_ in types)
-    return [one for one in found if one.status in refused and not spec.acknowledges(one)]
+    return [one for one in found if refuses(one) and not spec.acknowledges(one)]
 
 
 def _refused(strict: bool) -> tuple[str, ...]:

@@ -21,6 +21,10 @@ if TYPE_CHECKING:
 @NAMESPACE
 @KUBECONFIG
 @CONTEXT
+@click.option(
+    "--operator-namespace", default="kvtier-system", show_default=True, metavar="NAME",
+    help="Namespace of the operator, with the policy that AccessGranted depends on.",
+)  # fmt: skip
 @click.option("--strict", is_flag=True, help="Exit with 1 if a prerequisite is Unknown, too.")
 @click.option(
     "--gpu-cache",
@@ -35,6 +39,7 @@ def check(
     namespace: str,
     kubeconfig: str | None,
     context: str | None,
+    operator_namespace: str,
     strict: bool,
     gpu_cache: float | None,
     output: str,
@@ -65,7 +70,7 @@ def check(
     logging.disable(logging.WARNING)
     pools = load_pools(file, namespace)
     try:
-        results = asyncio.run(_check(pools, kubeconfig, context))
+        results = asyncio.run(_check(pools, kubeconfig, context, operator_namespace))
     except ApiError as error:
         refuse_cluster(error)
     failing = {"False", "Unknown"} if strict else {"False"}
@@ -82,7 +87,9 @@ def check(
     sys.exit(any(one.fails(failing) for one in results))
 
 
-async def _check(pools: list[KVCachePool], kubeconfig: str | None, context: str | None) -> list["Checked"]:
+async def _check(
+    pools: list[KVCachePool], kubeconfig: str | None, context: str | None, operator_namespace: str
+) -> list["Checked"]:
     from kvtier import checks
     from kvtier.cli.check_report import Checked
     from kvtier.context import build
@@ -95,7 +102,7 @@ async def _check(pools: list[KVCachePool], kubeconfig: str | None, context: str 
     api = await connect(kubeconfig, context)
     try:
         client, now = AioClient(api), utc_now()
-        snapshot = await list_all(client, pools)
+        snapshot = await list_all(client, pools, operator_namespace)
         collector = Collector(client, snapshot, GKEReader(), LustreReader(patience=None))
         looks = [build(pool, await collector.collect(pool, now), now) for pool in snapshot.pools]
         return [Checked(look, tuple(checks.run(look).values())) for look in looks]

@@ -209,23 +209,29 @@ _MESSAGE_MAX = 1024
 
 
 async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, now: str) -> None:
+    """Write one Event about a pool, see `write_event`."""
+    about = {
+        "apiVersion": f"{GROUP}/{VERSION}",
+        "kind": KIND,
+        "name": pool.name,
+        "namespace": pool.namespace,
+        "uid": pool.uid,
+    }
+    await write_event(client, about, event, now)
+
+
+async def write_event(client: KubeClient, about: Mapping[str, str], event: PoolEvent, now: str) -> None:
     """Write one Event. Its name is derived from its content, so that a repeat after a lost answer is the same Event.
 
-    A failure is logged and not retried: an Event must never delay the pool.
+    `about`: the reference to its object. A failure is logged and not retried: an Event must never delay the pool.
     """
     message = printable(event.message)[:_MESSAGE_MAX]
-    name = derive(pool.name, pool.uid, event.reason, message, now, limit=63)
+    name = derive(about["name"], about["uid"], event.reason, message, now, limit=63)
     manifest = {
         "apiVersion": "v1",
         "kind": "Event",
-        "metadata": {"name": name, "namespace": pool.namespace},
-        "involvedObject": {
-            "apiVersion": f"{GROUP}/{VERSION}",
-            "kind": KIND,
-            "name": pool.name,
-            "namespace": pool.namespace,
-            "uid": pool.uid,
-        },
+        "metadata": {"name": name, "namespace": about["namespace"]},
+        "involvedObject": dict(about),
         "type": event.type,
         "reason": event.reason,
         "message": message,
@@ -238,5 +244,5 @@ async def record_event(client: KubeClient, pool: KVCachePool, event: PoolEvent, 
         await client.apply(EVENT, manifest)
     except ApiError as error:
         logger.warning(
-            "Could not write Event %s of %s/%s: %s", event.reason, pool.namespace, pool.name, error
+            "Could not write Event %s of %s/%s: %s", event.reason, about["namespace"], about["name"], error
         )

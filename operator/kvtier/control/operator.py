@@ -16,8 +16,9 @@ from kvtier.api.names import PoolKey
 from kvtier.control import watch
 from kvtier.control.leader import Election
 from kvtier.control.older_crd import ServedCRD
+from kvtier.control.policy import PolicyReader
 from kvtier.control.queue import WorkQueue
-from kvtier.control.reconciler import Reconciler
+from kvtier.control.reconciler import Reconciler, utc_now
 from kvtier.control.resync import Resync
 from kvtier.control.store import Store
 from kvtier.facts.gke import GKEReader
@@ -35,7 +36,8 @@ _GC_THRESHOLDS = (50_000, 20, 50)
 
 @dataclass(frozen=True)
 class Options:
-    """Settings of the process. `lease_namespace` is the namespace of the Lease that replicas compete for.
+    """Settings of the process. `lease_namespace` is the namespace of the Lease that replicas compete for, and of the
+    policy.
 
     `pace` sets how often it reads what no watch reports.
     """
@@ -129,6 +131,8 @@ class Operator:
     async def _work(self) -> None:
         """The work that only the leader does."""
         resync = Resync(self._client, self._store, self._queue)
+        policy = PolicyReader(self._client, self._store, self._queue, self._options.lease_namespace, utc_now)
+        await policy.once()
         await resync.until_done()
         await self._crd.compare()
         self._unverified = self._store.all_keys()
@@ -136,6 +140,7 @@ class Operator:
         async with asyncio.TaskGroup() as group:
             group.create_task(resync.forever(self._options.resync_seconds))
             group.create_task(self._crd.compare_regularly(self._options.resync_seconds))
+            group.create_task(policy.forever(self._options.pace.policy))
             for _ in range(self._options.workers):
                 group.create_task(self._worker())
 

@@ -18,6 +18,7 @@ from kvtier.facts.children import Children, children
 from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.model import Cluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
+from kvtier.facts.policy import PolicyFacts
 from kvtier.facts.volumes import Volume, Volumes, volume
 
 logger = logging.getLogger(__name__)
@@ -52,6 +53,7 @@ class Store:
         self._neighbours = Neighbourhood()
         self.unlisted: dict[str, str] = {}
         """Kinds that could not be listed, with the reason. Nothing may be concluded from their objects."""
+        self._policy = PolicyFacts(problem="Unread")
 
     def pool(self, key: PoolKey) -> Object | None:
         return self._pools.get(key)
@@ -94,6 +96,15 @@ class Store:
     def is_unchanged(self, kind: str, obj: Object) -> bool:
         """Whether an apply changed nothing in this version of a child."""
         return self._unchanged.get(_place(kind, obj)) == _exact(obj)
+
+    def policy(self) -> PolicyFacts:
+        """The policy of the installer. Nothing is granted until it was read."""
+        return self._policy
+
+    def set_policy(self, policy: PolicyFacts) -> set[PoolKey]:
+        """Store the policy of the installer."""
+        changed, self._policy = self._policy != policy, policy
+        return self._all_pools_if(changed)
 
     def set_version(self, version: str) -> set[PoolKey]:
         """Store the version of the API server."""

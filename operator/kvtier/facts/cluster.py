@@ -83,6 +83,15 @@ def node(obj: Object) -> Node:
         os_image=info.get("osImage", ""),
         architecture=info.get("architecture", ""),
         ready=any(c.get("type") == "Ready" and c.get("status") == "True" for c in conditions),
+        project=_project((obj.get("spec") or {}).get("providerID", "")),
         ephemeral_storage=quantities.read(allocatable.get("ephemeral-storage")),
         memory=quantities.read(allocatable.get("memory")),
     )
+
+
+_PROVIDER = "gce://"
+
+
+def _project(provider: str) -> str:
+    """The project in gce://PROJECT/ZONE/NAME, empty for a node of another provider."""
+    return provider.removeprefix(_PROVIDER).partition("/")[0] if provider.startswith(_PROVIDER) else ""

@@ -6,9 +6,11 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from kvtier.api import names
-from kvtier.api.kinds import POOL, VOLUME, Object
-from kvtier.api.names import PoolKey
+from kvtier.api import identity, names
+from kvtier.api.access import project_of
+from kvtier.api.kinds import CONFIG_MAP, POOL, VOLUME, Object
+from kvtier.api.names import OPERATOR_NAMESPACE, POLICY, PoolKey
+from kvtier.api.policy import InvalidPolicyError
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.facts import events, references
 from kvtier.facts.children import Children
@@ -16,16 +18,20 @@ from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.identity import instance_name
 from kvtier.facts.lustre_api import LustreReader
-from kvtier.facts.model import Cluster, Facts, Observed, OwnCluster
+from kvtier.facts.model import Cluster, Facts, GKECluster, LustreFacts, Observed, OwnCluster
 from kvtier.facts.neighbours import Neighbour, Neighbourhood, neighbour, parsed
 from kvtier.facts.own_cluster import OwnClusterReader
+from kvtier.facts.policy import Grants, PolicyFacts, installed
 from kvtier.facts.volumes import Volumes, volume
-from kvtier.kube.client import CLUSTER_FACTS, KubeClient
+from kvtier.kube.client import CLUSTER_FACTS, ApiError, KubeClient
 from kvtier.pace import DEFAULT, Pace
 
 
 class Source(Protocol):
-    """The cluster from watches or LISTs. `volumes`: all Lustre PersistentVolumes, also those of others."""
+    """The cluster from watches or LISTs. `volumes`: all Lustre PersistentVolumes, also those of others.
+
+    `policy`: the policy of the installer.
+    """
 
     def cluster(self) -> Cluster: ...
 
@@ -39,12 +45,14 @@ class Source(Protocol):
 
     def children(self, key: PoolKey) -> Children: ...
 
+    def policy(self) -> PolicyFacts: ...
+
 
 class Collector:
     """Collects the input of checks and planner.
 
     The source is watched. The rest is read each time: the GKE and Lustre APIs (whose readers cache answers), Secrets,
-    ConfigMaps and Events.
+    ConfigMaps and Events. No request to Google's APIs has a value that the pool may not use.
     """
 
     def __init__(
@@ -59,10 +67,14 @@ class Collector:
 
     async def collect(self, pool: KVCachePool, now: str) -> Observed:
         """Read everything. Raises ApiError."""
+        cluster = self._source.cluster()
+        grants = self._source.policy().grants(pool.namespace, cluster.projects)
+        gke = await self._read_gke(pool, grants)
         facts = Facts(
-            cluster=self._source.cluster(),
+            cluster=cluster,
             own_cluster=await self._own_cluster.read() if _has_own_instance(pool) else OwnCluster(),
-            gke=await self._gke.read(pool.spec.cluster),
+            gke=gke,
+            grants=_with_network(grants, pool, gke),
             secrets=await references.read_secrets(self._client, pool),
             config_maps=await references.read_config_maps(self._client, pool),
         )
@@ -79,7 +91,10 @@ class Collector:
         unfinished = {
             one.request_id: one.name or "" for one in pool.status.operations if one.state == "Running"
         }
-        lustre = await self._lustre.read(instance_name(pool, children, self._source.volumes()), unfinished)
+        name = instance_name(pool, children, self._source.volumes())
+        lustre = withheld(pool, name, children, seen.facts.grants) or await self._lustre.read(
+            name, unfinished
+        )
         filesystem = lustre.instance.filesystem if lustre and lustre.instance else ""
         facts = replace(
             seen.facts,
@@ -88,6 +103,41 @@ class Collector:
             neighbours=self._source.neighbours(key, filesystem),
         )
         return replace(seen, facts=facts, children=children)
+
+    async def _read_gke(self, pool: KVCachePool, grants: Grants) -> GKECluster | None:
+        cluster = pool.spec.cluster
+        if cluster is None or grants.allows("projects", cluster.project):
+            return await self._gke.read(cluster)
+        return GKECluster(error=f"kvtier does not read project {cluster.project}: see AccessGranted.")
+
+
+def _with_network(grants: Grants, pool: KVCachePool, gke: GKECluster | None) -> Grants:
+    """The grants, with the network of the cluster, which may be in another project (Shared VPC)."""
+    cluster = pool.spec.cluster
+    own = cluster is not None and cluster.project in grants.projects
+    return replace(grants, learned=gke.network) if own and gke and gke.network else grants
+
+
+def withheld(pool: KVCachePool, name: str | None, children: Children, grants: Grants) -> LustreFacts | None:
+    """The facts of an instance that kvtier may not read; None if it may.
+
+    While a pool or its tier is being deleted, kvtier reads what it created itself, although the grant was revoked: else
+    the instance would stay. Nothing was created for a pool that never had the grant.
+    """
+    lustre = pool.spec.tiers.lustre
+    if name is None:
+        return None
+    existing = lustre is not None and lustre.provisioner == "Existing"
+    if lustre is None or pool.deleting:
+        made = children.volume(identity.volume_name(pool)) is not None
+        requested = any(one.kind == "Create" for one in pool.status.operations)
+        if made or requested:
+            return None
+    elif grants.allows("instances", name) if existing else grants.allows("projects", project_of(name)):
+        return None
+    if pool.deleting:
+        return LustreFacts()
+    return LustreFacts(error=f"kvtier does not read {name}: see AccessGranted.")
 
 
 def _has_own_instance(pool: KVCachePool) -> bool:
@@ -107,6 +157,7 @@ class Snapshot:
     _cluster: Cluster
     _volumes: Volumes
     _neighbours: Neighbourhood
+    _policy: PolicyFacts
 
     def cluster(self) -> Cluster:
         return self._cluster
@@ -120,9 +171,14 @@ class Snapshot:
     def children(self, key: PoolKey) -> Children:
         return Children()
 
+    def policy(self) -> PolicyFacts:
+        return self._policy
 
-async def list_all(client: KubeClient, pools: Sequence[KVCachePool]) -> Snapshot:
-    """The cluster with these pools in it. Raises ApiError."""
+
+async def list_all(
+    client: KubeClient, pools: Sequence[KVCachePool], namespace: str = OPERATOR_NAMESPACE
+) -> Snapshot:
+    """The cluster with these pools in it. `namespace`: that of the operator, with the policy. Raises ApiError."""
     parts = ClusterParts()
     parts.set_version(await client.server_version())
     for resource in CLUSTER_FACTS:
@@ -132,7 +188,19 @@ async def list_all(client: KubeClient, pools: Sequence[KVCachePool]) -> Snapshot
     volumes = Volumes({one.name: one for one in found if one})
     stored = {_key(obj): obj for obj in await client.list(POOL) or []}
     applied = tuple(_applied(pool, stored.get(PoolKey(pool.namespace, pool.name))) for pool in pools)
-    return Snapshot(applied, parts.cluster(), volumes, _neighbourhood(stored, applied, volumes))
+    policy = await read_policy(client, namespace)
+    return Snapshot(applied, parts.cluster(), volumes, _neighbourhood(stored, applied, volumes), policy)
+
+
+async def read_policy(client: KubeClient, namespace: str) -> PolicyFacts:
+    """The policy of the installer. One that is not valid, or that could not be read, grants nothing."""
+    where = f"{namespace}/{POLICY}"
+    try:
+        return PolicyFacts(installed(await client.get(CONFIG_MAP, namespace, POLICY)), where)
+    except ApiError:
+        return PolicyFacts(where=where, problem="Unread")
+    except InvalidPolicyError:
+        return PolicyFacts(where=where, problem="Invalid")
 
 
 def _neighbourhood(

@@ -8,6 +8,7 @@ from kvtier.api.placement import CONFIDENTIAL, ZONE
 from kvtier.facts import versions
 from kvtier.facts.children import Children
 from kvtier.facts.neighbours import Neighbour
+from kvtier.facts.policy import Grants
 from kvtier.facts.versions import GKEVersion
 from kvtier.facts.volumes import Volumes
 
@@ -16,7 +17,8 @@ from kvtier.facts.volumes import Volumes
 class Node:
     """The parts of a node that kvtier uses. If they are equal, no pool needs a reconciliation.
 
-    `ephemeral_storage` and `memory`: allocatable bytes; 0 while the node does not report them.
+    `project`: the Google Cloud project in the provider ID, empty if it has none. `ephemeral_storage` and `memory`:
+    allocatable bytes; 0 while the node does not report them.
     """
 
     name: str
@@ -25,6 +27,7 @@ class Node:
     os_image: str
     architecture: str
     ready: bool
+    project: str = ""
     ephemeral_storage: int = 0
     memory: int = 0
 
@@ -62,6 +65,11 @@ class Cluster:
     lustre_driver: bool = False
     lustre_nodes: frozenset[str] = frozenset()
     compute_class_served: bool = True
+
+    @cached_property
+    def projects(self) -> frozenset[str]:
+        """The Google Cloud projects of the nodes."""
+        return frozenset(node.project for node in self.nodes if node.project)
 
 
 @dataclass(frozen=True)
@@ -198,6 +206,7 @@ class Facts:
     lustre: LustreFacts | None = None
     volumes: Volumes = field(default_factory=Volumes)
     neighbours: tuple[Neighbour, ...] = ()
+    grants: Grants = field(default_factory=Grants)
 
 
 @dataclass(frozen=True)

@@ -22,6 +22,7 @@ def test_candidates_are_the_nodes_on_which_engines_may_run() -> None:
 def test_every_prerequisite_has_one_condition_in_a_fixed_order() -> None:
     found = run(context(pool()))
     assert list(found) == [
+        conditions.ACCESS_GRANTED,
         conditions.GKE_VERSION_SUPPORTED,
         conditions.LUSTRE_DRIVER_ENABLED,
         conditions.NODE_IMAGE_SUPPORTED,

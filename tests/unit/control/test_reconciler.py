@@ -8,6 +8,7 @@ import pytest
 
 from kvtier.api.kinds import CHILD_KINDS, POOL
 from kvtier.api.names import FINALIZER, LUSTRE_DRIVER, PoolKey
+from kvtier.api.policy import Policy
 from kvtier.api.v1alpha1 import PoolStatus
 from kvtier.control.older_crd import without
 from kvtier.control.reconciler import Reconciler
@@ -15,11 +16,24 @@ from kvtier.control.store import Store
 from kvtier.control.stored import read
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
+from kvtier.facts.policy import PolicyFacts
 from kvtier.kube.client import ApiError
 from kvtier.plan.model import Plan
 from kvtier.plan.plan import plan
 from kvtier.sizing.models import config_of
-from unit.builders import NOW, claim, document, driver_volume, joined, live, manifest, merged, model, pool
+from unit.builders import (
+    EVERYTHING,
+    NOW,
+    claim,
+    document,
+    driver_volume,
+    joined,
+    live,
+    manifest,
+    merged,
+    model,
+    pool,
+)
 from unit.memory import MemoryClient
 from unit.tables import table
 
@@ -32,6 +46,7 @@ class Cluster:
     def __init__(self, *objects: Any, lacking: Sequence[str] = ()) -> None:
         self.client = MemoryClient(*objects)
         self.store = Store()
+        self.store.set_policy(PolicyFacts(Policy(grants=[EVERYTHING])))
         self.store.set_version("v1.35.6-gke.1049000")
         self.store.put("CSIDriver", {"metadata": {"name": LUSTRE_DRIVER}})
         for obj in objects:

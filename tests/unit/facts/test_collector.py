@@ -4,14 +4,16 @@ from typing import Any
 
 from kvtier import checks, context
 from kvtier.api import names
+from kvtier.api.kinds import CONFIG_MAP
 from kvtier.api.names import LUSTRE_DRIVER
+from kvtier.api.policy import Grant, Policy
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.context import Context
 from kvtier.facts.collector import Collector, list_all
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts
-from unit.builders import NOW, document, joined, model, pool
+from unit.builders import EVERYTHING, NOW, document, joined, model, pool
 from unit.instances import NAME, existing, instance
 from unit.memory import MemoryClient
 from unit.tables import table
@@ -32,7 +34,17 @@ def _stored(base: dict[str, Any], **metadata: Any) -> dict[str, Any]:
     return document(**joined(base, {"metadata": {**STORED, **metadata}}))
 
 
+def policy(*grants: Grant) -> dict[str, Any]:
+    """The policy of the installer."""
+    text = Policy(grants=list(grants)).model_dump_json(by_alias=True)
+    metadata = {"name": "kvtier-policy", "namespace": "kvtier-system"}
+    return {"apiVersion": "v1", "kind": "ConfigMap", "metadata": metadata, "data": {"policy.yaml": text}}
+
+
 async def _look(client: MemoryClient, *pools: KVCachePool) -> list[Context]:
+    """The contexts of pools to which everything is granted."""
+    await client.apply(CONFIG_MAP, policy(EVERYTHING))
+    client.writes.clear()
     snapshot = await list_all(client, pools)
     collector = Collector(client, snapshot, GKEReader(), OneInstance())
     return [context.build(of, await collector.collect(of, NOW), NOW) for of in snapshot.pools]

@@ -78,6 +78,7 @@ def test_the_plan_of_a_complete_pool_is_what_exists() -> None:
 def test_every_condition_of_a_complete_pool() -> None:
     assert _conditions(in_use(FULL).pool) == {
         "Ready": ("True", "AllReady"),
+        "AccessGranted": ("True", "Granted"),
         "GKEVersionSupported": ("True", "Supported"),
         "LustreDriverEnabled": ("True", "Enabled"),
         "NodeImageSupported": ("True", "COS"),

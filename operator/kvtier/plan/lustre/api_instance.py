@@ -2,13 +2,13 @@
 
 from dataclasses import replace
 
-from kvtier.api.conditions import CAPACITY_VALID, STORAGE_READY, Condition, false
+from kvtier.api.conditions import ACCESS_GRANTED, CAPACITY_VALID, STORAGE_READY, Condition, false
 from kvtier.api.identity import instance_id
 from kvtier.api.reasons import Reason
 from kvtier.api.sentences import sentences
 from kvtier.api.times import elapsed
 from kvtier.api.v1alpha1 import KVCachePool, LustreTier, OperationStatus
-from kvtier.checks import Checks
+from kvtier.checks import Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.facts.model import Instance
 from kvtier.plan.lustre.api_errors import explained
@@ -38,7 +38,8 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
     Case 3: the instance does not exist -> create it when the prerequisites are met, and the cluster is known.
     Case 4: the instance belongs to another pool, or differs in an immutable field -> do not use it.
     Case 5: the instance is being created, or has no address yet -> wait.
-    Case 6: the instance can be used -> update it to the spec, one change at a time.
+    Case 6: something is not granted -> use it as it is.
+    Case 7: the instance can be used -> update it to the spec, one change at a time.
     """
     lustre, instance = context.lustre, context.lustre.instance
     if lustre.unseen is not None:
@@ -53,8 +54,12 @@ def plan_instance(context: Context, spec: LustreTier, checks: Checks, blocked: b
         begun = lustre.operations.last("Create")
         since = begun.start_time if begun else instance.created
         return _as_it_is(_creating(context.pool, since, context.now), lustre)
-    cluster, may_grow = context.facts.own_cluster, checks[CAPACITY_VALID].status != "False"
-    return _change(context, spec, instance, change(context.pool, spec, cluster, instance, may_grow=may_grow))
+    if blockers(checks, (ACCESS_GRANTED,), context.pool.spec):
+        desired = None
+    else:
+        cluster, may_grow = context.facts.own_cluster, checks[CAPACITY_VALID].status != "False"
+        desired = change(context.pool, spec, cluster, instance, may_grow=may_grow)
+    return _change(context, spec, instance, desired)
 
 
 def _refusal(context: Context, spec: LustreTier, instance: Instance) -> Condition | None:

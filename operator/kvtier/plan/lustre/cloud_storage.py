@@ -41,13 +41,15 @@ class CloudStorage:
     importing: bool = False
 
 
-def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
-    """The copy that is in progress or due. `usable`: engines can write to the Lustre tier now.
+def plan_cloud_storage(context: Context, usable: bool, refused: Sequence[Condition] = ()) -> CloudStorage:
+    """The copy that is in progress or due. `usable`: engines can write to the Lustre tier now. `refused`: AccessGranted
+    if the pool uses something that is not granted.
 
     Case 1: no Cloud Storage in the spec -> request nothing; keep the finished copies in the status.
-    Case 2: the instance is unknown -> request nothing; engines wait for a limited time.
-    Case 3: the import is not finished -> run it before exports; engines wait for it.
-    Case 4: a scheduled time has passed -> run one export, even if several times were missed.
+    Case 2: something is not granted -> request nothing.
+    Case 3: the instance is unknown -> request nothing; engines wait for a limited time.
+    Case 4: the import is not finished -> run it before exports; engines wait for it.
+    Case 5: a scheduled time has passed -> run one export, even if several times were missed.
     """
     pool, lustre, now = context.pool, context.lustre, context.now
     tier, operations = pool.spec.tiers.cloud_storage, lustre.operations
@@ -56,6 +58,8 @@ def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
         return CloudStorage(Part(operations=tuple(one for one in known if copies.answered(one))))
     before = find(pool.status.conditions, CLOUD_STORAGE_SYNCED)
     reached = usable or bool(lustre.bound_claim and copies.was_reached(pool.status.tiers))
+    if refused:
+        return _held(operations, tier.uri, refused, reached)
     if lustre.instance is None:
         return _unknown_instance(lustre, tier.import_on_create, reached, before)
     paths = copies.paths_of(pool, tier.uri, lustre.instance.name)
@@ -71,6 +75,14 @@ def plan_cloud_storage(context: Context, usable: bool) -> CloudStorage:
         again=_again(both, now, context.pace.moving),
     )
     return CloudStorage(together(part(both.imports, both.exports), reported), both.importing)
+
+
+def _held(operations: Operations, uri: str, refused: Sequence[Condition], reached: bool) -> CloudStorage:
+    """Start no copy. One that runs at Google continues."""
+    clauses = ", ".join(one.clause for one in refused)
+    condition = copies.waiting(f"kvtier starts no copy from or to {uri} while {clauses}.")
+    tiers = (_tier(condition, reached, importing=False),)
+    return CloudStorage(Part(conditions=(condition,), tiers=tiers, operations=copies.remembered(operations)))
 
 
 def _usable_since(last: Sequence[Condition]) -> str | None:

@@ -5,6 +5,7 @@ from dataclasses import dataclass, field
 from kvtier.api.conditions import CLOUD_STORAGE_SYNCED, Condition, find
 from kvtier.api.sentences import sentences
 from kvtier.api.v1alpha1 import OperationStatus
+from kvtier.checks import access
 from kvtier.context import Context, LustreView
 from kvtier.facts.operations import Operations
 from kvtier.plan.lustre import copies
@@ -32,10 +33,11 @@ class FinalExport:
 def plan_final_export(context: Context) -> FinalExport:
     """The state of the export before deletion, and its next request.
 
-    Case 1: another copy is in progress -> wait until it ends.
-    Case 2: the export succeeded, and copied all objects -> the data may be deleted.
-    Case 3: the export failed finally, or made no progress for 30 minutes -> keep the data.
-    Case 4: otherwise -> request the export, and retry it.
+    Case 1: the bucket or the project is not granted any more -> keep the data.
+    Case 2: another copy is in progress -> wait until it ends.
+    Case 3: the export succeeded, and copied all objects -> the data may be deleted.
+    Case 4: the export failed finally, or made no progress for 30 minutes -> keep the data.
+    Case 5: otherwise -> request the export, and retry it.
     """
     pool, lustre, now = context.pool, context.lustre, context.now
     tier = pool.spec.tiers.cloud_storage
@@ -44,6 +46,9 @@ def plan_final_export(context: Context) -> FinalExport:
     reached = copies.was_reached(pool.status.tiers)
     if lustre.instance_name is None or not (_goes(context) and _has_data(lustre, reached)):
         return FinalExport()
+    if ungranted := access.missing(context, "buckets", "projects"):
+        values = ", ".join(one.text for one in ungranted)
+        return FinalExport(failed=f"kvtier may not export to {tier.uri}, because {values} is not granted.")
     paths = copies.paths_of(pool, tier.uri, lustre.instance_name)
     imported = _with_error(follow(lustre.operations, "Import", None).status, lustre.error, now)
     importing = imported is not None and copies.runs(imported) and copies.answered(imported)

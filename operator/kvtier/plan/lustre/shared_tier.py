@@ -3,10 +3,10 @@
 from dataclasses import dataclass, replace
 
 from kvtier.api import quantities
-from kvtier.api.conditions import TIER_WRITABLE
+from kvtier.api.conditions import ACCESS_GRANTED, TIER_WRITABLE
 from kvtier.api.kinds import STORAGE_CLASS
 from kvtier.api.v1alpha1 import TierStatus
-from kvtier.checks import Checks
+from kvtier.checks import Checks, blockers
 from kvtier.context import Context, LustreView
 from kvtier.data.lustre_limits import DYNAMIC, tiers
 from kvtier.plan.lustre.cloud_storage import plan_cloud_storage
@@ -52,8 +52,11 @@ def plan_shared_tier(context: Context, checks: Checks, nodes_usable: bool) -> Sh
     # Write probe: a Job writes to the PVC as engines would. GKE may create a node for its Pod, so nodes must be usable.
     probe = plan_write_probe(context, checks, claim, nodes_usable)
 
+    # What is not granted is not used anew: no copies, and no other engines. Engines that mount the tier keep it.
+    refused = blockers(checks, (ACCESS_GRANTED,), context.pool.spec)
+
     # Copies: an import before engines use the tier, then exports. They need the directory that the probe creates.
-    cloud_storage = plan_cloud_storage(context, usable=probe.proven)
+    cloud_storage = plan_cloud_storage(context, usable=probe.proven, refused=refused)
 
     # Maintenance waits for none of these steps: it may remove the tier from engines at any time.
     maintenance = plan_maintenance(context)
@@ -64,6 +67,7 @@ def plan_shared_tier(context: Context, checks: Checks, nodes_usable: bool) -> Sh
     waits += [f"{TIER_WRITABLE} is False"] if claim and not probe.proven else []
     waits += ["the import from Cloud Storage is in progress"] if cloud_storage.importing else []
     waits += ["engines bypass the maintenance of the Lustre instance"] if maintenance.bypass else []
+    waits += [one.clause for one in refused]
     name = claim.name if claim else None
     access = Access(
         claim=None if waits else name,

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 
-from kvtier.api.conditions import STORAGE_READY, Condition, false, true
+from kvtier.api.conditions import ACCESS_GRANTED, STORAGE_READY, Condition, false, true
 from kvtier.api.names import ANNOTATION_PROVISIONER, LUSTRE_DRIVER
 from kvtier.api.quantities import canonical, gib
 from kvtier.api.reasons import Reason
@@ -134,10 +134,15 @@ def _differing(source: Source, live: Volume) -> list[str]:
 
 
 def _state(view: InstanceView, lustre: LustreView, refused: list[Condition]) -> StorageState:
-    """The state of a bound PVC first, then a problem of the instance, then why the PVC is not bound."""
+    """The state of a bound PVC first, then a problem of the instance, then why the PVC is not bound.
+
+    Nothing is said about an instance that the pool may not use.
+    """
     claim = lustre.claim
     if claim and claim.bound:
         return _bound(view, claim, lustre.unseen)
+    if claim is None and any(one.type == ACCESS_GRANTED for one in refused):
+        return StorageState(nothing_created(refused), "Waiting")
     if view.problem:
         return view.problem
     if claim is None and refused:
