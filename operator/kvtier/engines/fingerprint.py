@@ -160,8 +160,19 @@ def _backend(model: ServedModel) -> str:
 
 
 def _format(model: ServedModel, engine: EngineFacts) -> str:
-    """The format of the files. For LMCache, no two versions of vLLM were proven to share one."""
-    return engine.version if model.engine.lmcache else engine.cache_format
+    """The format of the files. For LMCache, no two versions of vLLM were proven to share one.
+
+    If the tag of the image names another release of vLLM than engine.version, one of them is wrong, and the files could
+    be of either. Such an image gets a format of its own. Tags such as 1.2 are versions of the image, not of vLLM.
+    """
+    if model.engine.lmcache:
+        return engine.version
+    tagged = model.engine.tagged() or engine.version
+    named = ENGINES.versions.get(tagged)
+    contradicted = (
+        tagged.startswith("0.") and (named or engine.untested(tagged)).cache_format != engine.cache_format
+    )
+    return f"{engine.cache_format} in {tagged}" if contradicted else engine.cache_format
 
 
 _harmless_flags = cache(CACHE_RULES.harmless_flags)

@@ -55,6 +55,9 @@ CHANGES: dict[str, dict[str, Any]] = {
     "layers of another type": {"extraArgs": ["--kv-cache-dtype-skip-layers", "0", "1"]},
     "other layers of another type": {"extraArgs": ["--kv-cache-dtype-skip-layers", "0", "2"]},
     "another attention kernel": {"extraArgs": ["--attention-backend", "FLASHINFER"]},
+    "an image whose tag contradicts the version": {
+        "engine": {"version": "0.33", "image": "mirror/vllm:v0.34.1"}
+    },
     "random weights": {"extraArgs": ["--load-format=dummy"]},
     "weights from elsewhere": {"extraArgs": ["--model-loader-extra-config={}"]},
     "a flag that kvtier does not know": {"extraArgs": ["--new-in-vllm"]},
@@ -103,6 +106,9 @@ def test_no_two_changes_share_a_directory() -> None:
         "flags that change no bytes": {"extraArgs": ["--enforce-eager", "--seed=4", "--max_logprobs", "5"]},
         "the other form of a switch": {"extraArgs": ["--no-enable-log-requests", "--disable-log-requests"]},
         "variables that change no bytes": {"env": [{"name": "VLLM_LOGGING_LEVEL", "value": "DEBUG"}]},
+        "the version of an image that is none of vLLM": {
+            "engine": {"version": "0.33", "image": "mirror/chat:v1.2"}
+        },
         "another version with the same format": {"engine": {"version": "0.32"}},
     },
 )
@@ -340,7 +346,7 @@ def test_a_longer_table_keeps_directories(monkeypatch: pytest.MonkeyPatch) -> No
 
 
 def test_a_version_that_gets_a_row_keeps_its_directory(monkeypatch: pytest.MonkeyPatch) -> None:
-    engine = {"engine": {"version": "0.34"}}
+    engine = {"engine": {"image": "mirror/vllm:v0.34.0"}}
     cached = new_cache(_model(**engine), BLOCKS, None)
     row = ENGINES.versions["0.33"].model_copy(update={"version": "0.34"})
     monkeypatch.setitem(ENGINES.versions, "0.34", row)
