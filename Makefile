@@ -7,10 +7,11 @@ READY  := $(VENV)/.ready
 JOBS   ?= 2
 CRD       := crds/kvtier.dev_kvcachepools.yaml
 REFERENCE := docs/reference/api.md
+POD_TYPES := operator/kvtier/data/pod_types.yaml
 export PYTHONPATH := operator:tests
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test test-engine verify lint generate golden messages bench lock clean
+.PHONY: help demo test test-engine verify lint generate pod-types golden messages bench lock clean
 
 help: ## Show this help
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 12
@@ -51,6 +52,10 @@ lint: $(READY)
 generate: $(READY) ## Write the CRD and the API reference
 	$(BIN)/kvtier crd > $(CRD)
 	$(BIN)/python -m kvtier.api.reference > $(REFERENCE)
+
+pod-types: $(READY) ## Read the types of a PodSpec from the API server of the tests
+	@$(BIN)/python -m testbed.control_plane.binaries
+	$(BIN)/python -m testbed.pod_types > $(POD_TYPES).new && mv $(POD_TYPES).new $(POD_TYPES)
 
 # A changed Pod template restarts the engines of every user.
 golden: $(READY) ## Update the expected manifests of the samples

@@ -1,4 +1,4 @@
-"""What the API server refuses at create: what `kvtier render` refuses offline, and two items with one name."""
+"""What the API server refuses at create: what `kvtier render` refuses offline."""
 
 from typing import Any
 

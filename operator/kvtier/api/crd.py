@@ -124,7 +124,12 @@ _DROPPED = ("title", "const", "$ref", "$defs", "anyOf", "allOf", "exclusiveMinim
 def _structural(node: dict[str, Any], definitions: dict[str, Any]) -> dict[str, Any]:
     """One JSON schema node as a structural schema: without $ref, null and titles."""
     node = _resolve(node, definitions)
-    out = {key: value for key, value in node.items() if key not in _DROPPED}
+    out: dict[str, Any] = {
+        # A copy, because YAML would write a list that is used twice as an alias.
+        k: list(v) if isinstance(v, list) else v
+        for k, v in node.items()
+        if k not in _DROPPED
+    }
     if "const" in node:
         out |= {"enum": [node["const"]], "type": "string"}
     for bound, exclusive in (("minimum", "exclusiveMinimum"), ("maximum", "exclusiveMaximum")):

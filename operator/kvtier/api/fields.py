@@ -2,7 +2,7 @@
 
 from typing import Annotated, Any
 
-from pydantic import Field, StringConstraints, WithJsonSchema
+from pydantic import Field, StringConstraints
 
 from kvtier.api import quantities
 
@@ -47,7 +47,3 @@ ObjectName = Annotated[
 ]
 Zone = Annotated[str, StringConstraints(pattern=r"^[a-z]+-[a-z]+[0-9]+-[a-z]$", max_length=63)]
 Count = Annotated[int, Field(ge=1, le=1_000_000)]
-AnyObject = Annotated[
-    dict[str, Any], WithJsonSchema({"type": "object", "x-kubernetes-preserve-unknown-fields": True})
-]
-"""Passed on unchanged. The API server validates it in the object that receives it."""

@@ -51,8 +51,10 @@ def _nested(node: dict[str, Any]) -> bool:
 
 
 def _fields(node: dict[str, Any], path: str) -> Iterator[str]:
-    """One item per field, with those of an object below it."""
+    """One item per field, with those of an object below it. Kubernetes describes the others."""
     for name, child in node.get("properties", {}).items():
+        if "description" not in child:
+            continue
         where = f"{path}.{name}{'[]' if child.get('type') == 'array' else ''}".lstrip(".")
         facts = [_type(child), *_required(name, node), *_default(child)]
         yield f"- `{where}` ({', '.join(facts)}): {child.get('description', '')}"

@@ -34,8 +34,7 @@ class Rule:
 class ApiModel(BaseModel):
     """Base of every API type: frozen, camelCase in documents, with its own rules.
 
-    Unknown fields are ignored, because a newer CRD may have stored them. Files are read with
-    `extra="forbid"`.
+    Unknown fields are ignored, because a newer CRD may have stored them. In files, `api/structural.py` refuses them.
     """
 
     model_config = ConfigDict(frozen=True, alias_generator=to_camel, populate_by_name=True)

@@ -3,13 +3,16 @@
 import json
 import sys
 from collections.abc import Iterator
+from functools import cache
 from typing import Any, NoReturn, TextIO
 
 import click
 import yaml
 from pydantic import ValidationError
-from pydantic_core import ErrorDetails
+from pydantic_core import ErrorDetails, SchemaValidator
 
+from kvtier.api import crd
+from kvtier.api.structural import validator, without_nulls
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
 from kvtier.kube.client import ApiError
 
@@ -53,9 +56,21 @@ def _pool(document: dict[str, Any], namespace: str) -> KVCachePool:
         raise LoadError('metadata.name: must be a string; put quotes around names such as "on" or "123"')
     body["metadata"] = {"namespace": namespace, **metadata}
     try:
-        return KVCachePool.model_validate(body, extra="forbid")
+        body = without_nulls(body, _schema())
+        _structure().validate_python(body)
+        return KVCachePool.model_validate(body)
     except ValidationError as error:
         raise LoadError("\n".join(_problems(error))) from error
+
+
+@cache
+def _schema() -> dict[str, Any]:
+    return crd.schema()
+
+
+@cache
+def _structure() -> SchemaValidator:
+    return validator(_schema())
 
 
 def _problems(error: ValidationError) -> Iterator[str]:

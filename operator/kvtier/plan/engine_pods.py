@@ -51,8 +51,7 @@ def deployment(pool: KVCachePool, model: ModelView, claim: str | None) -> Manife
         cache_server=server,
         adapters=_adapters(model),
         **_engine(pool, model, claim is not None),
-        **placed(pool, model.spec),
-        **_additions(_given(model.spec), labels),
+        **_with_additions(placed(pool, model.spec), _given(model.spec), labels),
     )
 
 
@@ -190,23 +189,63 @@ _FIELDS = {
     "serviceAccountName": "serviceAccountName",
     "serviceAccount": "serviceAccountName",
     "priorityClassName": "priorityClassName",
+    "preemptionPolicy": "preemptionPolicy",
     "runtimeClassName": "runtimeClassName",
     "schedulerName": "schedulerName",
+    "hostUsers": "hostUsers",
 }
+_ENGINE_FIELDS = (
+    *("schedulingGates", "schedulingGroup", "resourceClaims", "readinessGates"),
+    *(
+        "dnsPolicy",
+        "dnsConfig",
+        "hostAliases",
+        "hostname",
+        "hostnameOverride",
+        "subdomain",
+        "setHostnameAsFQDN",
+    ),
+    "shareProcessNamespace",
+)
+"""Fields of the engine Pods that the write probe does not have."""
+_CONTAINER_FIELDS = (
+    *("volumeDevices", "lifecycle", "resizePolicy", "workingDir"),
+    *("terminationMessagePath", "terminationMessagePolicy", "stdin", "stdinOnce", "tty"),
+)
 
 
 def placed(pool: KVCachePool, model: ServedModel) -> dict[str, Any]:
-    """Values of `templates/pod.yaml.j2`: placement, service account and image pull secrets of a model's Pods."""
+    """Values of `templates/pod.yaml.j2`: placement, user, service account and pull secrets of a model's Pods."""
     given = _given(model)
+    nodes = _node_affinity(given, placement.zones(pool))
     return {
         "node_selector": placement.node_selector(pool),
-        "zones": placement.zones(pool),
+        "affinity": {"nodeAffinity": nodes} if nodes else {},
         "compute_class": placement.compute_class(pool) if _on_demand(pool) else None,
         "gpu_resource": pool.spec.node_pool.accelerator.resource_name,
         "pull_secrets": [{"name": secret.name} for secret in model.engine.image_pull_secrets],
+        "pull_policy": given.get("imagePullPolicy"),
         "fields": {field: given[name] for field, name in _FIELDS.items() if name in given},
         "tolerations": given["tolerations"],
+        "security": given.get("securityContext", {}),
     }
+
+
+def _node_affinity(given: Mapping[str, Any], zones: Sequence[str]) -> dict[str, Any]:
+    """The user's node affinity, with the zones in each term: a node must match one term. An empty term matches none."""
+    wanted = given.get("affinity", {}).get("nodeAffinity", {})
+    if not zones:
+        return dict(wanted)
+    inside = {"key": placement.ZONE, "operator": "In", "values": zones}
+    terms = wanted.get(_REQUIRED, {}).get("nodeSelectorTerms") or [{"matchExpressions": []}]
+    both = [
+        {**term, "matchExpressions": [*term.get("matchExpressions", []), inside]} if term else term
+        for term in terms
+    ]
+    return {**wanted, _REQUIRED: {"nodeSelectorTerms": both}}
+
+
+_REQUIRED = "requiredDuringSchedulingIgnoredDuringExecution"
 
 
 def _on_demand(pool: KVCachePool) -> bool:
@@ -224,18 +263,30 @@ def _given(model: ServedModel) -> dict[str, Any]:
     return (model.pod_template or _NOTHING).model_dump(by_alias=True, exclude_none=True)
 
 
-def _additions(given: Mapping[str, Any], labels: Mapping[str, str]) -> dict[str, Any]:
-    """The user's additions to the engine Pods, unchanged. `labels`: those of the model."""
+def _with_additions(
+    common: Mapping[str, Any], given: Mapping[str, Any], labels: Mapping[str, str]
+) -> dict[str, Any]:
+    """The values of `placed`, and the user's additions to the engine Pods, unchanged. `labels`: those of the model."""
     return {
+        **common,
+        "affinity": {**given.get("affinity", {}), **common["affinity"]},
         "pod_labels": {**given["labels"], **labels},
         "pod_annotations": given["annotations"],
         "grace_seconds": given.get("terminationGracePeriodSeconds", _GRACE_SECONDS),
+        "engine_fields": _present(given, _ENGINE_FIELDS),
+        "container_fields": _present(given, _CONTAINER_FIELDS),
+        "ports": given["ports"],
         "volumes": given["volumes"],
         "volume_mounts": given["volumeMounts"],
         "init_containers": given["initContainers"],
         "containers": given["containers"],
         "spread": _spread(given["topologySpreadConstraints"], labels),
     }
+
+
+def _present(given: Mapping[str, Any], fields: Sequence[str]) -> dict[str, Any]:
+    """Those of `fields` that say something: the API server does not store empty lists."""
+    return {field: given[field] for field in fields if given.get(field) not in (None, [], {})}
 
 
 def _spread(constraints: Sequence[Mapping[str, Any]], labels: Mapping[str, str]) -> list[dict[str, Any]]:

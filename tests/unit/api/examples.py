@@ -6,6 +6,7 @@ tests/integration/test_rules.py sends them to the API server; unit/api/test_rule
 from dataclasses import dataclass
 from typing import Any
 
+from unit.api.pod_fields import ADDITIONS
 from unit.builders import document, joined, model
 from unit.instances import CLUSTER, KEY, NAME, POLICY, api, by_hand, dynamic, existing
 
@@ -15,20 +16,20 @@ Changes = dict[str, Any]
 
 @dataclass(frozen=True)
 class Refused:
-    """A pool, the words of the API server, and the words offline; None if only the API server checks it."""
+    """A pool, the words of the API server, and the words offline."""
 
     changes: Changes
     words: str
-    offline: str | None
+    offline: str
 
 
-def _no(changes: Changes, words: str, offline: str | None = "") -> Refused:
-    return Refused(changes, words, words if offline == "" else offline)
+def _no(changes: Changes, words: str, offline: str = "") -> Refused:
+    return Refused(changes, words, offline or words)
 
 
 def _twice(changes: Changes) -> Refused:
-    """Two items with the same name: only the API server checks this."""
-    return _no(changes, "Duplicate value", None)
+    """Two items with the same name."""
+    return _no(changes, "Duplicate value")
 
 
 def _lustre(**changes: Any) -> Changes:
@@ -107,6 +108,33 @@ _HAS_THEM = (
     "throughputPerTiB, zone, network must not be set with provisioner Existing: the instance defines them"
 )
 _BY_HAND = "address, filesystem, capacity must be set all together or not at all with provisioner Existing"
+
+_PORT = {"containerPort": 9000}
+_OWNED: Changes = {
+    "hostNetwork": True,
+    "hostPID": True,
+    "nodeName": "a",
+    "nodeSelector": {"a": "b"},
+    "restartPolicy": "Always",
+    "resources": {},
+    "env": [],
+    "envFrom": [],
+    "livenessProbe": {},
+}
+"""Fields of a PodSpec or a Container that podTemplate does not have."""
+_UNKNOWN: dict[str, Changes] = {
+    "volumes[0].emptyDirr": {"volumes": [{"name": "a", "emptyDirr": {}}]},
+    "containers[0].imagge": {"containers": [{"name": "a", "imagge": "x"}]},
+    "containers[0].args": {"containers": [{"name": "a", "args": "text"}]},
+    "containers[0].env[0].value": {"containers": [{"name": "a", "env": [{"name": "A", "value": 1}]}]},
+    "containers[0].ports[0].containerPort": {
+        "containers": [{"name": "a", "ports": [{"containerPort": 2**31}]}]
+    },
+    "tolerations[0].tolerationSeconds": {"tolerations": [{"tolerationSeconds": "60"}]},
+    "affinity.nodeAffinity.required": {"affinity": {"nodeAffinity": {"required": {}}}},
+    "volumes[0].a": {"volumes": [{"name": "a", "a": {"a": {"a": {}}}}]},
+}
+"""Unknown fields and wrong types, by the path in the message."""
 
 CAPACITIES = {
     "a capacity in Ti": _no(
@@ -541,7 +569,21 @@ PODS = {
     "a security context": _no(
         _pod(securityContext={"runAsUser": 0}), "spec.models[0].podTemplate.securityContext"
     ),
-    "the network of the host": _no(_pod(hostNetwork=True), "spec.models[0].podTemplate.hostNetwork"),
+    **{
+        f"{name}, which kvtier or the Deployment decides": _no(
+            _pod(**{name: value}), f"spec.models[0].podTemplate.{name}"
+        )
+        for name, value in _OWNED.items()
+    },
+    **{
+        f"{path} in podTemplate": _no(_pod(**additions), f"spec.models[0].podTemplate.{path}")
+        for path, additions in _UNKNOWN.items()
+    },
+    "a number of CPUs that is neither whole nor a string": _no(
+        _pod(containers=[{"name": "a", "resources": {"limits": {"cpu": 0.5}}}]),
+        "spec.models[0].podTemplate.containers[0].resources.limits.cpu",
+    ),
+    "a port twice, once by the default protocol": _twice(_pod(ports=[_PORT, {**_PORT, "protocol": "TCP"}])),
 }
 
 NODES = {
@@ -686,21 +728,9 @@ ACCEPTED: dict[str, Changes] = {
             "/my models/üñ",
         )
     },
-    "a Pod with everything": _pod(
-        labels={"example.com/team": "a", "app": ""},
-        annotations={"note": "anything: {}\n\"'$"},
-        serviceAccountName="reader",
-        priorityClassName="high",
-        runtimeClassName="gvisor",
-        schedulerName="other",
-        terminationGracePeriodSeconds=600,
-        tolerations=[{"operator": "Exists"}, {"key": "a", "effect": "NoSchedule", "value": ""}],
-        topologySpreadConstraints=[{"maxSkew": 1, "topologyKey": "a", "whenUnsatisfiable": "DoNotSchedule"}],
-        volumes=[{"name": "models", "csi": {"driver": "x", "volumeAttributes": {"a": "b"}}}],
-        volumeMounts=[{"name": "models", "mountPath": "/models", "subPath": "a/b", "readOnly": False}],
-        initContainers=[{"name": "fetch", "image": "x", "restartPolicy": "Always"}],
-        containers=[{"name": "logs", "env": [{"name": "A", "valueFrom": {"fieldRef": {}}}]}],
-    ),
+    "a Pod with everything": _pod(**ADDITIONS),
+    "fields that are null": _pod(volumes=None, tolerations=[{"key": None, "operator": "Exists"}]),
+    "a long argument of a container": _pod(containers=[{"name": "a", "args": ["🙂" * 131_072]}]),
 }
 
 

@@ -1,14 +1,15 @@
 """Additions to the engine Pods. They are added to what kvtier renders, and never replace it."""
 
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar
 
-from pydantic import AfterValidator, Field, StringConstraints, WithJsonSchema
+from pydantic import Field, StringConstraints
 
-from kvtier.api.fields import AnyObject, DnsLabel, ObjectName, list_map
+from kvtier.api.fields import ObjectName
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1.nodepool import LabelValue
+from kvtier.data import pod_types
 
 RESERVED_VOLUMES = ("shm", "home", "tmp", "local-ssd", "lustre", "lora-adapters")
 RESERVED_CONTAINERS = ("engine", "cache-server", "lora-adapters")
@@ -16,58 +17,55 @@ RESERVED_PATHS = ("/dev/shm", "/home/vllm", "/tmp", "/kv")  # noqa: S108 - paths
 OWN_DOMAIN = "kvtier.dev/"
 _NOT_OURS = f"!(c.name in {json.dumps(RESERVED_CONTAINERS)})"
 
-_OPEN = {"type": "object", "x-kubernetes-preserve-unknown-fields": True}
-_NAME = {
-    "type": "string",
-    "pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$",
-    "maxLength": 63,
-    "description": "Name in the Pod.",
-}
+_NAME = {"pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
 # A path segment must not be empty and must not consist of dots only, so that each path has one spelling.
-_PATH = {
-    "type": "string",
-    "pattern": r"^(/[^/:]*[^/:.][^/:]*)+$",
-    "maxLength": 512,
-    "description": "Path in the container.",
-}
+_PATH = {"pattern": r"^(/[^/:]*[^/:.][^/:]*)+$", "maxLength": 512}
+_OWN_USER = ("runAsNonRoot", "runAsUser", "runAsGroup", "fsGroup", "seccompProfile", "windowsOptions")
+"""Fields of the Pod's securityContext that kvtier sets. Windows has no engine."""
+
+_Change = Callable[[dict[str, Any]], object]
 
 
-class _Named(ApiModel):
-    """The fields that kvtier itself reads of an object that it passes on."""
+def _pod(field: str, description: str, *changes: _Change, of: str = "PodSpec") -> Any:
+    """A field with the schema of the Kubernetes type `of`, which only the CRD and the files of users are held to.
 
-    name: DnsLabel
+    The operator takes what the API server has accepted. `changes` are made to the schema.
+    """
 
+    def replace(node: dict[str, Any]) -> None:
+        node.clear()
+        node.update(pod_types.schema(of, field), description=description)
+        for change in changes:
+            change(node)
 
-class _Mounted(_Named):
-    mount_path: Annotated[str, StringConstraints(pattern=_PATH["pattern"], max_length=512)]
-
-
-def _named(value: dict[str, Any]) -> dict[str, Any]:
-    _Named.model_validate(value, extra="ignore")
-    return value
-
-
-def _mounted(value: dict[str, Any]) -> dict[str, Any]:
-    _Mounted.model_validate(value, extra="ignore")
-    return value
+    return Field(description=description, json_schema_extra=replace)
 
 
-_NAMED_SCHEMA = {
-    **_OPEN,
-    "required": ["name"],
-    "properties": {"name": _NAME},
-    "description": "As in the Kubernetes PodSpec.",
-}
-_MOUNT_SCHEMA = {
-    **_OPEN,
-    "required": ["name", "mountPath"],
-    "properties": {"name": {**_NAME, "description": "Name of a volume of the Pod."}, "mountPath": _PATH},
-    "description": "As in the Kubernetes PodSpec.",
-}
-Named = Annotated[dict[str, Any], AfterValidator(_named), WithJsonSchema(_NAMED_SCHEMA)]
-Mount = Annotated[dict[str, Any], AfterValidator(_mounted), WithJsonSchema(_MOUNT_SCHEMA)]
-_BY_NAME = list_map("name")
-_ATOMIC = {"x-kubernetes-list-type": "atomic"}
+def _container(field: str, description: str, *changes: _Change) -> Any:
+    """A field of the engine container."""
+    return _pod(field, description, *changes, of="Container")
+
+
+def _at_most(items: int) -> _Change:
+    return lambda node: node.update(maxItems=items)
+
+
+def _narrower(field: str, **bounds: Any) -> _Change:
+    """Narrower bounds of a field of the items, for kvtier's own rules."""
+    return lambda node: node["items"]["properties"][field].update(bounds)
+
+
+def _atomic(node: dict[str, Any]) -> None:
+    node["x-kubernetes-list-type"] = "atomic"
+    del node["x-kubernetes-list-map-keys"]
+
+
+def _without_own_user(node: dict[str, Any]) -> None:
+    for field in _OWN_USER:
+        del node["properties"][field]
+
+
+_Objects = list[dict[str, Any]]
 
 
 class PodTemplate(ApiModel):
@@ -97,43 +95,117 @@ class PodTemplate(ApiModel):
             description="Seconds for running requests to finish when a Pod stops. If omitted, 60.",
         ),
     ] = None
+    affinity: Annotated[
+        dict[str, Any] | None,
+        _pod("affinity", "Affinity of the Pods. kvtier adds the zones to each node selector term."),
+    ] = None
+    preemption_policy: Annotated[
+        str | None, _pod("preemptionPolicy", "Whether the Pods preempt Pods with a lower priority.")
+    ] = None
+    scheduling_gates: Annotated[
+        _Objects, _pod("schedulingGates", "Gates that must be removed before the Pods are scheduled.")
+    ] = []
+    scheduling_group: Annotated[
+        dict[str, Any] | None, _pod("schedulingGroup", "Group of Pods that are scheduled together.")
+    ] = None
+    resource_claims: Annotated[
+        _Objects, _pod("resourceClaims", "ResourceClaims that additional containers may use.")
+    ] = []
+    readiness_gates: Annotated[
+        _Objects, _pod("readinessGates", "Conditions that a Pod must also have to be ready.")
+    ] = []
+    dns_policy: Annotated[str | None, _pod("dnsPolicy", "DNS policy of the Pods.")] = None
+    dns_config: Annotated[dict[str, Any] | None, _pod("dnsConfig", "DNS parameters of the Pods.")] = None
+    host_aliases: Annotated[_Objects, _pod("hostAliases", "Additional entries of /etc/hosts.")] = []
+    hostname: Annotated[str | None, _pod("hostname", "Host name of the Pods.")] = None
+    hostname_override: Annotated[
+        str | None, _pod("hostnameOverride", "Host name of the Pods, in place of hostname and subdomain.")
+    ] = None
+    subdomain: Annotated[str | None, _pod("subdomain", "Subdomain of the Pods.")] = None
+    set_hostname_as_fqdn: Annotated[
+        bool | None,
+        _pod("setHostnameAsFQDN", "Use the fully qualified name as the host name of the Pods."),
+        Field(alias="setHostnameAsFQDN"),
+    ] = None
+    share_process_namespace: Annotated[
+        bool | None,
+        _pod("shareProcessNamespace", "Whether all containers of a Pod see each other's processes."),
+    ] = None
+    host_users: Annotated[
+        bool | None,
+        _pod("hostUsers", "False: the Pods have a user namespace. The Lustre client does not support it."),
+    ] = None
+    security_context: Annotated[
+        dict[str, Any] | None,
+        _pod("securityContext", "Security settings of the Pods, without user and group.", _without_own_user),
+    ] = None
     tolerations: Annotated[
-        list[AnyObject],
-        Field(max_length=16, description="Additional tolerations of the Pods.", json_schema_extra=_ATOMIC),
+        _Objects, _pod("tolerations", "Additional tolerations of the Pods.", _at_most(16))
     ] = []
     topology_spread_constraints: Annotated[
-        list[AnyObject],
-        Field(
-            max_length=8,
-            description="How the Pods are spread over nodes and zones. A constraint without labelSelector applies to "
-            "the Pods of the model.",
-            json_schema_extra=_ATOMIC,
+        _Objects,
+        _pod(
+            "topologySpreadConstraints",
+            "How the Pods are spread over nodes and zones. A constraint without labelSelector applies to the Pods of "
+            "the model.",
+            _at_most(8),
+            _atomic,
         ),
     ] = []
     volumes: Annotated[
-        list[Named],
-        Field(max_length=16, description="Additional volumes of the Pods.", json_schema_extra=_BY_NAME),
-    ] = []
-    volume_mounts: Annotated[
-        list[Mount],
-        Field(
-            max_length=16,
-            description="Additional volume mounts of the engine container.",
-            json_schema_extra=list_map("mountPath"),
-        ),
+        _Objects,
+        _pod("volumes", "Additional volumes of the Pods.", _at_most(16), _narrower("name", **_NAME)),
     ] = []
     init_containers: Annotated[
-        list[Named],
-        Field(
-            max_length=8,
-            description="Containers that run before the engine starts.",
-            json_schema_extra=_BY_NAME,
+        _Objects,
+        _pod(
+            "initContainers",
+            "Containers that run before the engine starts.",
+            _at_most(8),
+            _narrower("name", **_NAME),
         ),
     ] = []
     containers: Annotated[
-        list[Named],
-        Field(max_length=8, description="Containers that run beside the engine.", json_schema_extra=_BY_NAME),
+        _Objects,
+        _pod("containers", "Containers that run beside the engine.", _at_most(8), _narrower("name", **_NAME)),
     ] = []
+    volume_mounts: Annotated[
+        _Objects,
+        _container(
+            "volumeMounts",
+            "Additional volume mounts of the engine container.",
+            _at_most(16),
+            _narrower("name", **_NAME),
+            _narrower("mountPath", **_PATH),
+        ),
+    ] = []
+    volume_devices: Annotated[
+        _Objects, _container("volumeDevices", "Block devices of the engine container.")
+    ] = []
+    ports: Annotated[_Objects, _container("ports", "Additional ports of the engine container.")] = []
+    lifecycle: Annotated[
+        dict[str, Any] | None, _container("lifecycle", "Lifecycle hooks of the engine container.")
+    ] = None
+    image_pull_policy: Annotated[
+        str | None, _container("imagePullPolicy", "When the image of the engine is pulled.")
+    ] = None
+    resize_policy: Annotated[
+        _Objects, _container("resizePolicy", "How the engine container is resized in place.")
+    ] = []
+    working_dir: Annotated[
+        str | None, _container("workingDir", "Working directory of the engine container.")
+    ] = None
+    termination_message_path: Annotated[
+        str | None, _container("terminationMessagePath", "File with the engine's last message.")
+    ] = None
+    termination_message_policy: Annotated[
+        str | None, _container("terminationMessagePolicy", "Where the engine's last message comes from.")
+    ] = None
+    stdin: Annotated[bool | None, _container("stdin", "Whether the engine container has a stdin.")] = None
+    stdin_once: Annotated[
+        bool | None, _container("stdinOnce", "Whether stdin closes after the first session.")
+    ] = None
+    tty: Annotated[bool | None, _container("tty", "Whether the engine container has a terminal.")] = None
 
     rules: ClassVar[tuple[Rule, ...]] = (
         Rule(
