@@ -182,6 +182,16 @@ def test_only_some_kinds_can_be_asked_about() -> None:
     assert [one.value for one in found] == ["gs://their-bucket/secrets/"]
 
 
+@pytest.mark.parametrize(
+    "grants", [OWN, Grants(), replace(OWN, problem="Unread"), replace(OWN, problem="Invalid")]
+)
+def test_a_user_cannot_vouch_for_it(grants: Grants) -> None:
+    of = pool(**existing())
+    found = run(look(of, grants))["AccessGranted"]
+    assert not found.vouchable
+    assert "acknowledgedConditions" not in found.message
+
+
 @pytest.mark.parametrize("grants", [OWN, replace(OWN, problem="Unread")], ids=["False", "Unknown"])
 def test_it_blocks_every_pool_also_while_it_is_unknown(grants: Grants) -> None:
     of = pool(**existing())

@@ -5,8 +5,9 @@ from typing import Any
 
 import pytest
 
+from kvtier.context import build
 from kvtier.facts.policy import Grants
-from unit.builders import joined, model, mounts_lustre, pool
+from unit.builders import NOW, joined, model, mounts_lustre, pool
 from unit.instances import CLUSTER, KEY, api, by_hand, existing
 from unit.plan.lustre.copying import cached
 from unit.simulation import CLAIM, DEPLOYMENT, JOB, VOLUME, Simulation, in_use, made
@@ -119,6 +120,13 @@ def test_an_instance_of_kvtier_is_deleted_with_its_pool_after_the_grant_was_revo
     leaving.facts = replace(leaving.facts, grants=Grants(frozenset({"other-project"})))
     leaving.delete()
     leaving.until(lambda: "delete" in leaving.verbs())
+
+
+def test_an_instance_of_another_cluster_can_be_adopted_only_with_a_grant() -> None:
+    adopter = Simulation(pool(**api()))
+    assert build(adopter.pool, adopter.observed(), NOW).lustre.adoption_granted
+    revoke(adopter)
+    assert not build(adopter.pool, adopter.observed(), NOW).lustre.adoption_granted
 
 
 def test_without_the_grant_of_the_bucket_the_data_is_kept_instead_of_exported() -> None:
