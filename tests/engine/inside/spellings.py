@@ -47,6 +47,8 @@ def _lenient() -> Any:
     command.subparser_init(whole.add_subparsers(required=False, dest="subparser"))
     for action in _serve(whole)._actions:
         action.type = action.choices = None
+        if type(action).__name__ == "LoRAParserAction":  # its module depends on the version
+            action.__class__ = argparse._StoreAction
     return whole
 
 
