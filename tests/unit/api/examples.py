@@ -445,6 +445,7 @@ ADAPTERS = {
         for flag, *arguments in (
             ("--enable-lora", "--enable-lora"),
             ("--no-enable-lora", "--no_enable_lora"),
+            ("--disable-lora", "--disable_lora"),
             ("--lora-modules", "--lora-modules", "sql=/adapters/sql"),
             ("--lora-modules", "--lora_modul=sql=/adapters/sql"),
             ("--default-mm-loras", '--default-mm-loras={"audio": "/adapters/audio"}'),

@@ -54,6 +54,7 @@ CHANGES: dict[str, dict[str, Any]] = {
     "another runner": {"env": [{"name": "VLLM_USE_V2_MODEL_RUNNER", "value": "0"}]},
     "layers of another type": {"extraArgs": ["--kv-cache-dtype-skip-layers", "0", "1"]},
     "other layers of another type": {"extraArgs": ["--kv-cache-dtype-skip-layers", "0", "2"]},
+    "adapters of fewer layers": {"extraArgs": ["--lora-target-modules", "q_proj"]},
     "another attention kernel": {"extraArgs": ["--attention-backend", "FLASHINFER"]},
     "an image whose tag contradicts the version": {
         "engine": {"version": "0.33", "image": "mirror/vllm:v0.34.1"}
