@@ -57,6 +57,21 @@ def test_the_second_pool_with_a_file_system_name_waits_until_the_first_is_delete
     pools.wait("second", "StorageReady")
 
 
+def test_an_older_pool_does_not_take_the_name_of_a_pool_that_has_the_file_system(
+    pools: Pools, nodes: Nodes, named: dict[str, Any]
+) -> None:
+    pools.create("older", tiers__lustre=None, tiers__localSSD=None, **nodes.pool())
+    pools.wait("older", "FilesystemUnique", "True", "NotNeeded")
+    pools.create("younger", **named, **nodes.pool())
+    pools.wait("younger", "StorageReady")
+    lustre = manifest("older", pools.namespace, **named)["spec"]["tiers"]["lustre"]
+    pools.patch("older", {"tiers": {"lustre": lustre}})
+    found = pools.wait("older", "FilesystemUnique", "False", "FilesystemNameTaken")
+    assert f"Pool {pools.namespace}/younger uses file system name" in found["message"]
+    pools.wait("younger", "FilesystemUnique", "True", "Unique")
+    assert len(pools.children(*CLAIM)) == 1
+
+
 def test_a_volume_of_a_deleted_pool_is_named(pools: Pools, nodes: Nodes, named: dict[str, Any]) -> None:
     pools.create("first", **named, **nodes.pool())
     pools.wait("first", "StorageReady")

@@ -5,13 +5,14 @@ The Lustre client refuses the second one. The driver also refuses a second Persi
 """
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from kvtier.api import identity, names, placement
 from kvtier.api.conditions import FILESYSTEM_UNIQUE, Condition, false, true, unknown
 from kvtier.api.reasons import Reason
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.context import Context, LustreView
-from kvtier.facts.neighbours import Neighbour, created
+from kvtier.facts.neighbours import Neighbour, neighbour
 from kvtier.facts.volumes import Volume
 
 _MOUNTABLE = ("Pending", "Available", "Bound")
@@ -19,14 +20,15 @@ _SHOWN = 3
 
 
 def check(context: Context) -> Condition:
-    """Of two pools on the same nodes, the younger is False. PersistentVolumes of others only make it Unknown."""
+    """Of two pools on the same nodes, one is False (`Neighbour.rank`). PersistentVolumes of others make it Unknown."""
     pool, lustre = context.pool, context.lustre
     if lustre.spec is None:
         return true(FILESYSTEM_UNIQUE, Reason.NOT_NEEDED, "The pool has no Lustre tier.")
-    rival = next((one for one in context.facts.neighbours if _in_the_way(pool, one)), None)
-    if rival is not None:
-        return _taken(rival, identity.instance(pool))
     filesystem = _mounted(lustre) or identity.filesystem(pool) or _of_instance(lustre)
+    mine = _mine(pool, lustre, filesystem)
+    rival = next((one for one in context.facts.neighbours if _in_the_way(pool, mine, one)), None)
+    if rival is not None:
+        return _taken(rival, mine)
     if not filesystem:
         return unknown(
             FILESYSTEM_UNIQUE,
@@ -52,12 +54,17 @@ def _of_instance(lustre: LustreView) -> str:
     return lustre.instance.filesystem if lustre.instance else ""
 
 
-def _in_the_way(pool: KVCachePool, other: Neighbour) -> bool:
-    """Whether another pool is older, and may run on the same nodes."""
-    elder = (other.created, other.namespace, other.name) < (created(pool), pool.namespace, pool.name)
-    mine = placement.zones(pool)
-    apart = mine and other.zones and not set(mine) & set(other.zones)
-    return elder and not apart and _compatible(placement.node_selector(pool), other.selector)
+def _mine(pool: KVCachePool, lustre: LustreView, filesystem: str) -> Neighbour:
+    """The pool as the other pools see it."""
+    found = neighbour(pool)
+    assert found is not None, "the pool has a Lustre tier"
+    return replace(found, holds=any(one.filesystem == filesystem for one in lustre.volumes))
+
+
+def _in_the_way(pool: KVCachePool, mine: Neighbour, other: Neighbour) -> bool:
+    """Whether another pool has priority, and may run on the same nodes."""
+    apart = mine.zones and other.zones and not set(mine.zones) & set(other.zones)
+    return other.rank < mine.rank and not apart and _compatible(mine.selector, other.selector)
 
 
 def _compatible(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
@@ -67,21 +74,22 @@ def _compatible(one: Mapping[str, str], other: Mapping[str, str]) -> bool:
     return all(other.get(key, value) == value for key, value in one.items())
 
 
-def _taken(rival: Neighbour, instance: str | None) -> Condition:
-    """The pool must give way to `rival`. `instance` is the full name of the pool's own instance."""
-    name = f"{rival.namespace}/{rival.name}"
+def _taken(rival: Neighbour, mine: Neighbour) -> Condition:
+    """The pool must give way to `rival`."""
+    who = "The older pool" if rival.created < mine.created else "Pool"
+    name = f"{who} {rival.namespace}/{rival.name}"
     apart = "put the pools on different nodes (nodePool.nodeSelector)."
-    if rival.instance and rival.instance == instance:
+    if rival.instance and rival.instance == mine.instance:
         return false(
             FILESYSTEM_UNIQUE,
             Reason.INSTANCE_SHARED,
-            f"The older pool {name} uses {rival.instance} on these nodes, and a node mounts an instance only once. "
+            f"{name} uses {rival.instance} on these nodes, and a node mounts an instance only once. "
             f"Add these models to that pool, or {apart}",
         )
     return false(
         FILESYSTEM_UNIQUE,
         Reason.FILESYSTEM_NAME_TAKEN,
-        f"The older pool {name} uses file system name {rival.filesystem} on these nodes. "
+        f"{name} uses file system name {rival.filesystem} on these nodes. "
         f"Recreate this pool with another lustre.filesystem, or {apart}",
     )
 

@@ -17,7 +17,7 @@ from kvtier.api.names import (
 from kvtier.facts.children import Children, children
 from kvtier.facts.cluster import ClusterParts
 from kvtier.facts.model import Cluster
-from kvtier.facts.neighbours import Neighbour, Neighbourhood, parsed
+from kvtier.facts.neighbours import Neighbour, Neighbourhood, is_blocked, parsed
 from kvtier.facts.policy import PolicyFacts
 from kvtier.facts.volumes import Volume, Volumes, volume
 
@@ -135,7 +135,7 @@ class Store:
         self._lists[kind].added(obj)
         if kind == POOL.kind:
             return self._put_pool(obj)
-        owners = self._volumes.put(obj) if kind == VOLUME.kind else set()
+        owners = self._volumes.put(obj) | self._mount(obj) if kind == VOLUME.kind else set()
         return self._put_child(kind, obj) | owners
 
     def _remove(self, kind: str, obj: Object) -> set[PoolKey]:
@@ -144,7 +144,7 @@ class Store:
         self._lists[kind].deleted(obj)
         if kind == POOL.kind:
             return self._remove_pool(obj)
-        owners = self._volumes.remove(obj) if kind == VOLUME.kind else set()
+        owners = self._volumes.remove(obj) | self._mount(obj) if kind == VOLUME.kind else set()
         return self._remove_child(_place(kind, obj), obj) | owners
 
     def list_begins(self, kind: str) -> None:
@@ -176,8 +176,8 @@ class Store:
         if known is not None and not _is_newer(obj, known):
             return set()
         self._pools[key] = _without_managed_fields(obj)
-        if known is not None and _uid(known) == _uid(obj) and known.get("spec") == obj.get("spec"):
-            return {key}  # neighbours depend on the spec only
+        if known is not None and _is_same_neighbour(known, obj):
+            return {key}
         return {key} | self._neighbours.put(key, parsed(obj))
 
     def _remove_pool(self, obj: Object) -> set[PoolKey]:
@@ -202,7 +202,7 @@ class Store:
         self._unchanged.pop(place, None)
         self._children[owner][kind, place.name] = _without_managed_fields(obj)
         self._views.pop(owner, None)
-        return left | {owner} | self._mount(kind, owner, obj)
+        return left | {owner}
 
     def _remove_child(self, place: _Place, obj: Object) -> set[PoolKey]:
         owner, key = self._owners.get(place), (place.kind, place.name)
@@ -213,14 +213,13 @@ class Store:
         if not self._children[owner]:
             del self._children[owner]
         self._views.pop(owner, None)
-        return {owner} | self._mount(place.kind, owner, None)
+        return {owner}
 
-    def _mount(self, kind: str, owner: PoolKey, obj: Object | None) -> set[PoolKey]:
-        """Neighbours affected by the file system name in a PersistentVolume of `owner`, which was added or deleted."""
-        if kind != VOLUME.kind:
-            return set()
-        found = volume(obj) if obj else None
-        return self._neighbours.mount(owner, found.filesystem if found else "")
+    def _mount(self, obj: Object) -> set[PoolKey]:
+        """Neighbours affected by a PersistentVolume, which was added, changed or deleted."""
+        name = obj["metadata"]["name"]
+        known = self._volumes.get(name)
+        return self._neighbours.mount(name, known.claim if known else None, known.filesystem if known else "")
 
     def _all_pools_if(self, changed: bool) -> set[PoolKey]:
         return set(self._pools) if changed else set()
@@ -280,6 +279,9 @@ class _LustreVolumes:
         if self._snapshot is None:
             self._snapshot = Volumes(dict(self._volumes), frozenset(self._others))
         return self._snapshot
+
+    def get(self, name: str) -> Volume | None:
+        return self._volumes.get(name)
 
     def put(self, obj: Object) -> set[PoolKey]:
         """Store a PersistentVolume. Return its owner if more than its version changed."""
@@ -359,6 +361,12 @@ def _is_newer(new: Object, known: Object) -> bool:
     """Whether `new` is another object or a later version. Versions of one resource are increasing numbers."""
     mine, theirs = new["metadata"], known["metadata"]
     return bool(mine["uid"] != theirs["uid"] or int(mine["resourceVersion"]) > int(theirs["resourceVersion"]))
+
+
+def _is_same_neighbour(one: Object, other: Object) -> bool:
+    """Whether two versions of a pool are the same to other pools."""
+    same = _uid(one) == _uid(other) and one.get("spec") == other.get("spec")
+    return same and is_blocked(one) == is_blocked(other)
 
 
 def _without_managed_fields(obj: Object) -> dict[str, Any]:

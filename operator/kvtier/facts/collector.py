@@ -6,7 +6,7 @@ from typing import Protocol
 
 from pydantic import ValidationError
 
-from kvtier.api import identity, names
+from kvtier.api import identity
 from kvtier.api.access import project_of
 from kvtier.api.kinds import CONFIG_MAP, POOL, VOLUME, Object
 from kvtier.api.names import OPERATOR_NAMESPACE, POLICY, PoolKey
@@ -214,8 +214,8 @@ def _neighbourhood(
     around = Neighbourhood()
     for key, one in known.items():
         around.put(key, one)
-        for mounted in volumes.by_claim.get((key.namespace, names.claim(key.name)), ()):
-            around.mount(key, mounted.filesystem)
+    for mounted in volumes.by_name.values():
+        around.mount(mounted.name, mounted.claim, mounted.filesystem)
     return around
 
 

@@ -77,4 +77,10 @@ def _recorded(pool: KVCachePool, children: Children) -> str | None:
     if own and own.volume and own.volume.driver == LUSTRE_DRIVER:
         return own.volume.instance or None
     recorded = (tier.instance for tier in pool.status.tiers if tier.name == "lustre")
-    return next(filter(identity.is_full_name, recorded), None)
+    return next((name for name in recorded if name and _is_own(pool, name)), None)
+
+
+def _is_own(pool: KVCachePool, instance: str) -> bool:
+    """Whether kvtier, or the driver for a PVC, names an instance like this. Others may have written the status."""
+    last = instance.rpartition("/")[2]
+    return identity.is_full_name(instance) and (last == identity.instance_id(pool) or last.startswith("pvc-"))

@@ -4,17 +4,20 @@ from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
-from kvtier.api import identity, placement
+from kvtier.api import identity, names, placement
 from kvtier.api.kinds import Object
 from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool
+
+_BLOCKED = "Blocked"
 
 
 @dataclass(frozen=True)
 class Neighbour:
     """Another pool that names the same instance, or whose instance has the same file system name.
 
-    `selector` and `zones`: the nodes on which it may run. `created`: RFC 3339; the older pool has priority.
+    `selector` and `zones`: the nodes on which it may run. `holds`: a PersistentVolume with this file system name is
+    reserved for its PVC. `blocked`: its phase is Blocked. `created`: RFC 3339.
     """
 
     namespace: str
@@ -24,6 +27,23 @@ class Neighbour:
     instance: str = ""
     selector: Mapping[str, str] = field(default_factory=dict)
     zones: tuple[str, ...] = ()
+    uid: str = ""
+    holds: bool = False
+    blocked: bool = False
+
+    @property
+    def rank(self) -> tuple[bool, bool, str, str, str, str]:
+        """The lowest of two pools has priority.
+
+        A pool that has the file system comes first, then one that can be created now, then the older one. The uid
+        decides last, because nobody can choose it.
+        """
+        return not self.holds, self.blocked, self.created, self.uid, self.namespace, self.name
+
+    @property
+    def claim(self) -> tuple[str, str]:
+        """Namespace and name of its PVC."""
+        return self.namespace, names.claim(self.name)
 
 
 def created(pool: KVCachePool) -> str:
@@ -43,15 +63,28 @@ def neighbour(pool: KVCachePool) -> Neighbour | None:
         instance=identity.instance(pool) or "",
         selector=placement.node_selector(pool),
         zones=tuple(placement.zones(pool)),
+        uid=pool.uid,
+        blocked=pool.status.phase == _BLOCKED,
     )
 
 
 def parsed(obj: Object) -> Neighbour | None:
     """The same for a live object; None also for a spec that cannot be read. Its own reconciliation reports why."""
+    status = {"phase": _BLOCKED} if is_blocked(obj) else {}
     try:
-        return neighbour(KVCachePool.model_validate({"metadata": obj["metadata"], "spec": obj.get("spec")}))
+        return neighbour(
+            KVCachePool.model_validate(
+                {"metadata": obj["metadata"], "spec": obj.get("spec"), "status": status}
+            )
+        )
     except Exception:
         return None
+
+
+def is_blocked(obj: Object) -> bool:
+    """Whether the phase of a live pool is Blocked."""
+    status = obj.get("status")
+    return isinstance(status, Mapping) and status.get("phase") == _BLOCKED
 
 
 class Neighbourhood:
@@ -59,39 +92,49 @@ class Neighbourhood:
 
     def __init__(self) -> None:
         self._specified: dict[PoolKey, Neighbour] = {}
-        self._mounted: dict[PoolKey, str] = {}
+        self._volumes: dict[str, tuple[tuple[str, str], str]] = {}
+        self._mounted: defaultdict[tuple[str, str], dict[str, str]] = defaultdict(dict)
+        self._claims: dict[tuple[str, str], PoolKey] = {}
         self._pools: dict[PoolKey, Neighbour] = {}
         self._users: defaultdict[str, set[PoolKey]] = defaultdict(set)
 
     def of(self, pool: PoolKey, filesystem: str = "") -> tuple[Neighbour, ...]:
-        """The other pools, oldest first. `filesystem`: the pool's own name, if its spec does not give it."""
+        """The other pools, by rank. `filesystem`: the pool's own name, if its spec does not give it."""
         own = self._pools.get(pool)
         if own is None:
             return ()
         known = own if own.filesystem else replace(own, filesystem=filesystem)
         found = [self._pools[other] for other in self._sharing(known) - {pool}]
-        return tuple(sorted(found, key=lambda one: (one.created, one.namespace, one.name)))
+        return tuple(sorted(found, key=lambda one: one.rank))
 
     def put(self, pool: PoolKey, found: Neighbour | None) -> set[PoolKey]:
         """Record a pool; None for a pool that was deleted or has no Lustre tier."""
         if found:
             self._specified[pool] = found
-        else:
-            self._specified.pop(pool, None)
+            self._claims[found.claim] = pool
+        elif known := self._specified.pop(pool, None):
+            del self._claims[known.claim]
         return self._update(pool)
 
-    def mount(self, pool: PoolKey, filesystem: str) -> set[PoolKey]:
-        """Record the file system name of a pool's PersistentVolume, which the spec may not give; empty without one."""
-        if filesystem:
-            self._mounted[pool] = filesystem
-        else:
-            self._mounted.pop(pool, None)
-        return self._update(pool)
+    def mount(self, volume: str, claim: tuple[str, str] | None, filesystem: str) -> set[PoolKey]:
+        """Record a PersistentVolume: the PVC that it is reserved for, None without one, and its file system name."""
+        before = self._volumes.pop(volume, None)
+        if before:
+            self._mounted[before[0]].pop(volume)
+        if claim and filesystem:
+            self._volumes[volume] = claim, filesystem
+            self._mounted[claim][volume] = filesystem
+        affected = {one for one in (before[0] if before else None, claim) if one}
+        for empty in [one for one in affected if not self._mounted[one]]:
+            del self._mounted[empty]
+        return {key for one in affected if one in self._claims for key in self._update(self._claims[one])}
 
     def _update(self, pool: PoolKey) -> set[PoolKey]:
         before, now = self._pools.pop(pool, None), self._specified.get(pool)
-        if now and not now.filesystem:
-            now = replace(now, filesystem=self._mounted.get(pool, ""))
+        if now:
+            mounted = sorted(self._mounted.get(now.claim, {}).values())
+            filesystem = now.filesystem or next(iter(mounted), "")
+            now = replace(now, filesystem=filesystem, holds=filesystem in mounted)
         for name in _shared_names(before):
             self._users[name].discard(pool)
             if not self._users[name]:

@@ -4,13 +4,13 @@ from dataclasses import replace
 from typing import Any
 
 from kvtier.api import names
-from kvtier.api.v1alpha1 import KVCachePool
+from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.checks.filesystem import check
 from kvtier.context import Context
 from kvtier.facts.model import LustreFacts
 from kvtier.facts.neighbours import Neighbour
 from kvtier.facts.volumes import Volume, Volumes
-from unit.builders import context, facts, joined, pool
+from unit.builders import context, facts, joined, pool, with_status
 from unit.instances import NAME, UNSEEN, api, by_hand, existing, instance
 from unit.tables import table
 from unit.verdicts import assert_says
@@ -35,6 +35,12 @@ NAMED = _pool({"tiers": {"lustre": {"filesystem": "kvcache"}}})
 ON_DEMAND = pool(tiers={"lustre": {"filesystem": "kvcache"}})
 
 
+CLAIM = ("team-a", names.claim("chat"))
+OWN = Volume("mine", "u1", "p/z/i", filesystem="kvcache", claim=CLAIM, phase="Bound")
+FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "data"), phase="Bound")
+BLOCKED = with_status(NAMED, PoolStatus(phase="Blocked"))
+
+
 def _look(
     of: KVCachePool, *volumes: Volume, lustre: LustreFacts | None = None, neighbours: Any = ()
 ) -> Context:
@@ -56,13 +62,37 @@ def _beside(other: Neighbour, of: KVCachePool = NAMED) -> Context:
             "(nodePool.nodeSelector).",
         ),
         "the older pool keeps the name": (_beside(replace(FIRST, created=LATER)), "True Unique: kvcache"),
-        "of two pools created in the same second, the name decides": (
-            _beside(replace(FIRST, created=LATE, namespace="a")),
-            "False FilesystemNameTaken: pool a/first",
+        "of two pools created in the same second, the uid decides, and not the name": (
+            _beside(replace(FIRST, created=LATE, uid="a")),
+            "False FilesystemNameTaken: Pool team-b/first uses file system name kvcache on these nodes.",
         ),
         "and the other pool keeps the file system name": (
-            _beside(replace(FIRST, created=LATE)),
+            _beside(replace(FIRST, created=LATE, namespace="a", uid="z")),
             "True Unique",
+        ),
+        "a younger pool that has the file system keeps it": (
+            _beside(replace(FIRST, created=LATER, holds=True)),
+            "False FilesystemNameTaken: Pool team-b/first uses",
+        ),
+        "an older pool without the file system does not take it": (
+            _look(NAMED, OWN, neighbours=(FIRST,)),
+            "True Unique",
+        ),
+        "of two pools that have the file system, the older one keeps it": (
+            _look(NAMED, OWN, neighbours=(replace(FIRST, holds=True),)),
+            "False FilesystemNameTaken: The older pool team-b/first",
+        ),
+        "a PersistentVolume with another file system name gives no priority": (
+            _look(NAMED, replace(OWN, filesystem="other"), neighbours=(replace(FIRST, holds=True),)),
+            "False FilesystemNameTaken",
+        ),
+        "an older pool that is blocked does not take the name of one that can be created": (
+            _beside(replace(FIRST, blocked=True)),
+            "True Unique",
+        ),
+        "of two blocked pools, the older one has priority": (
+            _beside(replace(FIRST, blocked=True), BLOCKED),
+            "False FilesystemNameTaken: The older pool team-b/first",
         ),
         "a pool that does not exist yet is the youngest": (
             _beside(
@@ -110,11 +140,6 @@ def test_two_pools(look: Context, verdict: str) -> None:
 def test_an_older_pool_on_the_same_nodes_is_found_among_others() -> None:
     away = replace(FIRST, name="away", zones=("us-east1-b",))
     assert "pool team-b/first" in check(_look(NAMED, neighbours=(away, FIRST))).message
-
-
-CLAIM = ("team-a", names.claim("chat"))
-OWN = Volume("mine", "u1", "p/z/i", filesystem="kvcache", claim=CLAIM, phase="Bound")
-FOREIGN = Volume("theirs", "u2", "p/z/j", filesystem="kvcache", claim=("x", "data"), phase="Bound")
 
 
 @table(

@@ -307,6 +307,13 @@ def test_neighbours_know_each_other_and_a_status_affects_only_its_own_pool(neigh
     assert neighbours.put("KVCachePool", changed) == {ONE}
 
 
+def test_a_pool_that_is_blocked_or_no_longer_affects_its_neighbours(neighbours: Store) -> None:
+    blocked = merged(_pool(ONE, version=11), {"status": {"phase": "Blocked"}})
+    assert neighbours.put("KVCachePool", blocked) == {ONE, TWO}
+    assert neighbours.put("KVCachePool", merged(blocked, {"metadata": {"resourceVersion": "12"}})) == {ONE}
+    assert neighbours.put("KVCachePool", _pool(ONE, version=13)) == {ONE, TWO}
+
+
 def test_a_pool_that_changes_its_file_system_name_or_is_deleted_is_no_neighbour(neighbours: Store) -> None:
     assert neighbours.put("KVCachePool", _pool(ONE, {}, 11)) == {ONE, TWO}
     assert neighbours.put("KVCachePool", _pool(ONE, version=9)) == set(), "an old version does not come back"
@@ -321,8 +328,13 @@ def test_the_file_system_name_in_the_persistent_volume_of_a_pool_counts(neighbou
     assert _neighbours(neighbours, ONE, "kvcache") == [TWO], "the Lustre API reports it"
     labels = {"kvtier.dev/pool": ONE.name, "kvtier.dev/pool-namespace": ONE.namespace}
     attributes = {"ip": "10.0.0.4", "filesystem": "kvcache"}
+    reserved = {"namespace": ONE.namespace, "name": claim(ONE.name)}
     mounted = merged(
-        VOLUME, {"metadata": {"labels": labels}, "spec": {"csi": {"volumeAttributes": attributes}}}
+        VOLUME,
+        {
+            "metadata": {"labels": labels},
+            "spec": {"csi": {"volumeAttributes": attributes}, "claimRef": reserved},
+        },
     )
     assert neighbours.put("PersistentVolume", mounted) == {ONE, TWO}
     assert _neighbours(neighbours, TWO) == [ONE]

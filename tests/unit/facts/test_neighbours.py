@@ -32,6 +32,12 @@ def _put(known: Neighbourhood, obj: Any) -> set[PoolKey]:
     return known.put(PoolKey(obj["metadata"]["namespace"], obj["metadata"]["name"]), parsed(obj))
 
 
+def _mount(known: Neighbourhood, key: PoolKey, filesystem: str) -> set[PoolKey]:
+    """Record the PersistentVolume of a pool, with this file system name; empty: it was deleted."""
+    claim = (key.namespace, names.claim(key.name))
+    return known.mount(f"pv-{key.name}", claim if filesystem else None, filesystem)
+
+
 def _names(known: Neighbourhood, key: PoolKey, filesystem: str = "") -> list[PoolKey]:
     return [PoolKey(one.namespace, one.name) for one in known.of(key, filesystem)]
 
@@ -45,6 +51,7 @@ def test_a_pool_is_reduced_to_the_facts_for_other_pools() -> None:
         filesystem="kvcache",
         selector={"cloud.google.com/gke-accelerator": "nvidia-h100-80gb"},
         zones=("us-central1-a", "us-central1-b"),
+        uid="pool-uid",
     )
 
 
@@ -123,6 +130,32 @@ def test_the_oldest_pool_comes_first() -> None:
     assert _names(known, A) == [C, B]
 
 
+def test_a_pool_that_has_the_file_system_comes_before_older_ones() -> None:
+    known = _known(_pool(A), _pool(B, created="2026-10-01T00:00:00Z"), _pool(C))
+    assert _mount(known, C, "kvcache") == {A, B}
+    assert _names(known, A) == [C, B]
+    assert [one.holds for one in known.of(A)] == [True, False]
+    assert _mount(known, C, "other") == {A, B}
+    assert [one.holds for one in known.of(A)] == [False, False]
+
+
+def test_a_blocked_pool_comes_after_one_that_can_be_created() -> None:
+    old = _pool(B, created="2026-10-01T00:00:00Z") | {"status": {"phase": "Blocked"}}
+    assert _names(_known(_pool(A), old, _pool(C)), A) == [C, B]
+    assert _names(_known(_pool(A), old | {"status": "odd"}, _pool(C)), A) == [B, C]
+
+
+def test_a_volume_without_a_pvc_or_for_a_pvc_of_others_gives_nobody_a_file_system() -> None:
+    known = _known(_pool(A), _pool(B))
+    assert known.mount("pv", None, "kvcache") == set()
+    assert known.mount("pv", ("team-a", "data"), "kvcache") == set()
+    assert not any(one.holds for one in known.of(A))
+    assert known.mount("pv", ("team-b", names.claim("two")), "kvcache") == {A}
+    assert known.mount("pv", ("team-b", names.claim("two")), "kvcache") == set()
+    assert known.mount("pv", ("team-a", names.claim("one")), "kvcache") == {A, B}
+    assert [one.holds for one in (*known.of(A), *known.of(B))] == [False, True]
+
+
 def test_other_pools_are_returned_when_a_pool_is_created_changed_and_deleted() -> None:
     known = _known(_pool(A))
     assert _put(known, _pool(B)) == {A}
@@ -142,17 +175,17 @@ def test_an_existing_instance_may_give_the_name_that_the_spec_does_not() -> None
     known = _known(_pool(A, joined(existing(), {"cluster": CLUSTER})), _pool(B))
     assert _names(known, A) == []
     assert _names(known, A, "kvcache") == [B], "the Lustre API tells it"
-    assert known.mount(A, "kvcache") == {B}, "its volume tells it to the others"
+    assert _mount(known, A, "kvcache") == {B}, "its volume tells it to the others"
     assert _names(known, A) == [B]
     assert _names(known, B) == [A]
-    assert known.mount(A, "kvcache") == set()
-    assert known.mount(A, "") == {B}
+    assert _mount(known, A, "kvcache") == set()
+    assert _mount(known, A, "") == {B}
     assert _names(known, B) == []
 
 
 def test_a_persistent_volume_may_exist_before_and_after_its_pool() -> None:
     known = _known(_pool(B))
-    assert known.mount(A, "kvcache") == set()
+    assert _mount(known, A, "kvcache") == set()
     assert _put(known, _pool(A, existing())) == {B}
     assert known.put(A, None) == {B}
     assert _put(known, _pool(A, existing())) == {B}
@@ -177,7 +210,7 @@ def test_after_any_changes_all_affected_pools_were_returned_and_only_the_last_st
         assert changed - {key} <= told
         assert key not in told
     for key in (A, B, C):
-        known.mount(key, "")
+        _mount(known, key, "")
     fresh = _known(*(_pool(key, base) for key, base in now.items() if base is not None))
     assert [known.of(key) for key in (A, B, C)] == [fresh.of(key) for key in (A, B, C)]
 
@@ -185,6 +218,6 @@ def test_after_any_changes_all_affected_pools_were_returned_and_only_the_last_st
 def _something(chance: random.Random, known: Neighbourhood, now: Any, key: PoolKey) -> set[Any]:
     """Create, change or delete a pool or its PersistentVolume."""
     if chance.random() < 0.3:
-        return known.mount(key, chance.choice(["", "given", "kvcache"]))
+        return _mount(known, key, chance.choice(["", "given", "kvcache"]))
     now[key] = chance.choice([*BASES, None])
     return known.put(key, None) if now[key] is None else _put(known, _pool(key, now[key]))

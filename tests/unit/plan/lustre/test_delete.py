@@ -21,14 +21,14 @@ from unit.tables import table
 CSI = deleted(deletionPolicy="Delete")
 BOUND = claim(pool())
 GOING = live(BOUND, metadata={"deletionTimestamp": NOW})
-INSTANCE = "projects/p/locations/z/instances/pv-1"
+INSTANCE = "projects/p/locations/z/instances/pvc-1"
 REPORTED = deleted(
     status={"tiers": [{"name": "lustre", "phase": "Bound", "instance": INSTANCE}]}, deletionPolicy="Delete"
 )
 DRIVEN = Volume(
     name="pv-1",
     uid="volume-uid",
-    handle="p/z/pv-1",
+    handle="p/z/pvc-1",
     storage_class=BOUND["spec"]["storageClassName"],
     phase="Bound",
     reclaim="Retain",

@@ -142,6 +142,23 @@ def test_a_pvc_names_the_instance_only_of_a_volume_that_is_reserved_for_it(
     assert (found == "projects/p/locations/z/instances/theirs") is known
 
 
+@table(
+    "recorded, known",
+    {
+        "of the driver": ("pvc-1", True),
+        "of the pool itself": (identity.instance_id(pool()), True),
+        "of others": ("theirs", False),
+    },
+)
+def test_the_status_of_a_removed_tier_names_only_instances_of_kvtier_and_the_driver(
+    recorded: str, known: bool
+) -> None:
+    name = f"projects/p/locations/z/instances/{recorded}"
+    status = {"tiers": [{"name": "lustre", "phase": "Retained", "instance": name}]}
+    of = pool(tiers={"lustre": None}, status=status)
+    assert instance_name(of, observed().children, Volumes()) == (name if known else None)
+
+
 EXPORTS: dict[str, Any] = {
     "cluster": CLUSTER,
     "tiers": {"cloudStorage": {"uri": "gs://mine/", "exportBeforeDeletion": True}},
