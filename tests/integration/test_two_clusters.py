@@ -10,9 +10,13 @@ from testbed.control_plane.cluster import Cluster
 from testbed.fault_injection import FaultyCluster
 from testbed.kube import Kube
 from testbed.lustre.client import LustreProject
+from testbed.policy import EVERYTHING, install_policy
 from testbed.pools import API, Pools
 
 pytestmark = [pytest.mark.usefixtures("operator"), pytest.mark.timeout(240)]
+
+
+WITHOUT_INSTANCES = {kind: values for kind, values in EVERYTHING.items() if kind != "instances"}
 
 
 def _uid(kube: Kube) -> str:
@@ -22,10 +26,16 @@ def _uid(kube: Kube) -> str:
 @pytest.fixture
 def second(faulty: FaultyCluster, control_plane: Cluster, namespace: str) -> Iterator[Pools]:
     """The namespace of the test in a second cluster, whose operator uses the Lustre API of the first."""
+    install_policy(faulty.kube, WITHOUT_INSTANCES)
     faulty.kube.create({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": namespace}})
     environment = {operator_process.LUSTRE_ENDPOINT: control_plane.lustre_api.url}
     with operator_process.operator(faulty.plane, server=faulty.proxy.url, **environment):
         yield Pools(faulty.kube, namespace)
+
+
+def _annotate(pools: Pools, instance: str) -> None:
+    adopt = {"metadata": {"annotations": {"kvtier.dev/adopt-instance": instance}}}
+    pools.kube.patch(*API, "chat", adopt, pools.namespace)
 
 
 @pytest.fixture
@@ -45,9 +55,7 @@ def test_the_instance_of_another_cluster_is_neither_used_nor_deleted(
     second.create("chat", deletionPolicy="Delete", **through_api(lustre_project))
     told = until_condition(second, "chat", "False", "InstanceNotOurs")
     assert f"with uid {_uid(pools.kube)}" in told["message"]
-    second.kube.patch(
-        *API, "chat", {"metadata": {"annotations": {"kvtier.dev/adopt-instance": used}}}, second.namespace
-    )
+    _annotate(second, used)
     looks = iter(range(4))
     until(second, "chat", lambda: next(looks, None) is None)
     assert second.condition("chat", "StorageReady")["reason"] == "InstanceNotOurs", "nobody has granted it"
@@ -66,3 +74,26 @@ def test_a_pool_of_a_second_cluster_gets_an_instance_under_another_name(
     until(second, "chat-2", lambda: len(lustre_project.instances()) == 2)
     (made,) = [one for name, one in lustre_project.instances().items() if name != used]
     assert made["labels"]["kvtier-cluster-uid"] == _uid(second.kube)
+
+
+def test_with_a_grant_and_an_annotation_the_instance_of_another_cluster_is_adopted(
+    pools: Pools, second: Pools, lustre_project: LustreProject, used: str
+) -> None:
+    created = second.create("chat", **through_api(lustre_project))
+    until_condition(second, "chat", "False", "InstanceNotOurs")
+    install_policy(second.kube, WITHOUT_INSTANCES, {"namespaces": [second.namespace], "instances": [used]})
+    _annotate(second, used)
+
+    def adopted() -> bool:
+        labels = lustre_project.instances()[used]["labels"]
+        return bool(labels["kvtier-pool-uid"] == created["metadata"]["uid"])
+
+    until(second, "chat", adopted)
+    (event,) = second.events("chat", "InstanceTakenOver")
+    assert f"with uid {_uid(pools.kube)}" in event["message"]
+    until_condition(pools, "chat", "False", "InstanceNotOurs")
+    pools.patch("chat", {"deletionPolicy": "Delete"})
+    pools.delete("chat")
+    until_gone(pools, "chat")
+    assert list(lustre_project.instances()) == [used]
+    assert lustre_project.calls("delete") == []

@@ -118,6 +118,12 @@ def _with_network(grants: Grants, pool: KVCachePool, gke: GKECluster | None) -> 
     return replace(grants, learned=gke.network) if own and gke and gke.network else grants
 
 
+def _is_granted(grants: Grants, instance: str, *, existing: bool) -> bool:
+    return (
+        grants.allows("instances", instance) if existing else grants.allows("projects", project_of(instance))
+    )
+
+
 def withheld(pool: KVCachePool, name: str | None, children: Children, grants: Grants) -> LustreFacts | None:
     """The facts of an instance that kvtier may not read; None if it may.
 
@@ -127,13 +133,12 @@ def withheld(pool: KVCachePool, name: str | None, children: Children, grants: Gr
     lustre = pool.spec.tiers.lustre
     if name is None:
         return None
-    existing = lustre is not None and lustre.provisioner == "Existing"
     if lustre is None or pool.deleting:
         made = children.volume(identity.volume_name(pool)) is not None
         requested = any(one.kind == "Create" for one in pool.status.operations)
         if made or requested:
             return None
-    elif grants.allows("instances", name) if existing else grants.allows("projects", project_of(name)):
+    if lustre is not None and _is_granted(grants, name, existing=lustre.provisioner == "Existing"):
         return None
     if pool.deleting:
         return LustreFacts()

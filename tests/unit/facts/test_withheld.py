@@ -152,8 +152,14 @@ def _withheld(of: KVCachePool, *live: Object, name: str = NAME) -> LustreFacts |
 
 
 def test_a_deleted_pool_that_never_had_the_grant_has_no_instance() -> None:
-    assert _withheld(deleted(**THEIRS)) == ABSENT
+    assert _withheld(deleted(**THEIRS), name=NAME.replace("my-project", "their-project")) == ABSENT
     assert _withheld(deleted(**existing())) == ABSENT
+
+
+def test_a_deleted_pool_with_the_grant_reads_whether_an_instance_was_created_before_a_status_was_lost() -> (
+    None
+):
+    assert _withheld(deleted(**THEIRS)) is None, "the project of this name is granted"
 
 
 @pytest.mark.parametrize("by", ["status", "PersistentVolume"])
