@@ -6,7 +6,6 @@ The config.json comes from the pool or from the table of public models (`data/mo
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 from typing import Any
 
 from kvtier.api.v1alpha1 import ServedModel
@@ -72,7 +71,6 @@ def model_document(model: ServedModel, config_maps: ConfigMaps, namespace: str) 
     return _parsed(data[key], f"ConfigMap {name}, key {key},")
 
 
-@lru_cache(maxsize=32)
 def _parsed(text: str, where: str) -> Document:
     try:
         found: Any = json.loads(text)
