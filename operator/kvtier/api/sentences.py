@@ -27,6 +27,14 @@ _LONGEST = 4096
 _HARMLESS = "\n\t"
 
 
+def beginning(text: str | None) -> str:
+    """The first 4096 characters of a text that others wrote, empty for None.
+
+    Kubernetes allows messages of a megabyte. In those, a search for a pattern may take minutes.
+    """
+    return (text or "")[:_LONGEST]
+
+
 def printable(text: str) -> str:
     """At most 4096 characters of `text`, with U+FFFD for each control character and lone surrogate.
 

@@ -2,6 +2,7 @@
 
 import asyncio
 import logging
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -109,8 +110,18 @@ def satisfied(live: Any, wanted: Any) -> bool:
 def _list_satisfied(live: list[Any], wanted: list[Any]) -> bool:
     if not _is_keyed(wanted):
         return len(live) == len(wanted) and all(map(satisfied, live, wanted))
-    # Any item may match: others may mount the same volume again, under the same name.
-    return all(any(satisfied(one, item) for one in live) for item in wanted)
+    # Any item of the same keys may match: others may mount the same volume again, under the same name.
+    keys = [key for key in _LIST_KEYS if all(isinstance(item.get(key), str) for item in wanted)]
+    known: defaultdict[tuple[str, ...], list[Any]] = defaultdict(list)
+    for one in live:
+        if isinstance(one, Mapping):
+            known[_named(one, keys)].append(one)
+    return all(any(satisfied(one, item) for one in known[_named(item, keys)]) for item in wanted)
+
+
+def _named(item: Mapping[str, Any], keys: Sequence[str]) -> tuple[str, ...]:
+    """What identifies an item of a list. Without it, the comparison of long lists would take minutes."""
+    return tuple(str(item.get(key)) for key in keys)
 
 
 def _is_keyed(items: list[Any]) -> bool:

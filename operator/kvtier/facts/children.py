@@ -17,6 +17,7 @@ from kvtier.api.names import (
     LABEL_POOL,
     LABEL_PROBE,
 )
+from kvtier.api.sentences import beginning
 from kvtier.facts.volumes import Volume, any_volume
 
 
@@ -243,7 +244,7 @@ def _claim(obj: Object, common: dict[str, Any]) -> Claim:
         chosen_by_controller=_BY_CONTROLLER in annotations,
         handed_over=_PROVISIONER in annotations,
         resizing=bool(status.get("allocatedResourceStatuses")) or "Resizing" in conditions,
-        resize_error=ResizeError(error.get("message", ""), error.get("lastTransitionTime") or "")
+        resize_error=ResizeError(beginning(error.get("message")), error.get("lastTransitionTime") or "")
         if error
         else None,
     )
@@ -270,7 +271,7 @@ def _deployment(obj: Object, common: dict[str, Any]) -> Deployment:
         replicas=spec.get("replicas"),
         ready=status.get("readyReplicas") or 0 if current else 0,
         mounts_lustre=any(one.get("name") == "lustre" for one in _pod_spec(obj).get("volumes") or ()),
-        failures=tuple(one.get("message") or one.get("reason", "") for one in wrong),
+        failures=tuple(beginning(one.get("message") or one.get("reason")) for one in wrong),
         labelled=LABEL_POOL in _pod_labels(obj),
     )
 
@@ -298,7 +299,7 @@ def _job(obj: Object, common: dict[str, Any]) -> Job:
 
 
 def _job_end(condition: Mapping[str, Any], created: str) -> JobEnd:
-    message = condition.get("message", "")
+    message = beginning(condition.get("message"))
     exited = _EXIT.search(message)
     return JobEnd(
         succeeded=_ENDED[condition["type"]],

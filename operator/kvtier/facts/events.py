@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from kvtier.api.kinds import EVENT, POD, Object, Resource
 from kvtier.api.names import LABEL_POOL, label_value
 from kvtier.api.names import claim as claim_name
+from kvtier.api.sentences import beginning
 from kvtier.api.times import elapsed, parse
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.facts.children import Children, Claim, Deployment, Job
@@ -182,7 +183,7 @@ def parsed(event: Object) -> Event:
         kind=about.get("kind") or "",
         name=about.get("name") or "",
         reason=event.get("reason") or "",
-        message=(event.get("message") or "").removeprefix(_COMBINED),
+        message=beginning(event.get("message")).removeprefix(_COMBINED),
         type=event.get("type") or "Normal",
         first=event.get("firstTimestamp") or event.get("eventTime") or created or "",
         last=max((time for time in lasts if time), key=parse, default=""),

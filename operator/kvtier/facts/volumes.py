@@ -10,6 +10,7 @@ from kvtier.api import quantities
 from kvtier.api.identity import is_full_name
 from kvtier.api.kinds import Object
 from kvtier.api.names import LUSTRE_DRIVER
+from kvtier.api.sentences import beginning
 
 PROVISIONED_BY = "pv.kubernetes.io/provisioned-by"
 """Annotation of PersistentVolumes that a driver created, with its name (Kubernetes, external-provisioner)."""
@@ -108,7 +109,7 @@ def any_volume(obj: Object) -> Volume:
         claim=named if all(named) else None,
         claim_uid=reserved.get("uid", ""),
         deleting="deletionTimestamp" in metadata,
-        message=status.get("message", ""),
+        message=beginning(status.get("message")),
         driver=source.get("driver", ""),
         zone=_zone(spec.get("nodeAffinity")),
         provisioned=(metadata.get("annotations") or {}).get(PROVISIONED_BY) == LUSTRE_DRIVER,

@@ -287,6 +287,13 @@ def test_a_value_satisfies_itself_and_fields_of_others_are_ignored(
     assert satisfied({key: value} | wanted, wanted)
 
 
+@pytest.mark.timeout(10)
+def test_a_list_of_many_items_is_compared_in_no_time() -> None:
+    wanted = [{"name": f"V{number}", "value": "x"} for number in range(30_000)]
+    assert satisfied([*reversed(wanted), {"name": "more"}], wanted)
+    assert not satisfied(wanted[:-1], wanted)
+
+
 @pytest.mark.parametrize("kind", ["PersistentVolumeClaim", "Deployment", "Service"])
 def test_fields_that_the_api_server_adds_are_not_a_difference(kind: str) -> None:
     added = {"status": {"phase": "Bound"}, "spec": {"clusterIP": "10.0.0.1", "volumeName": "pv-1"}}

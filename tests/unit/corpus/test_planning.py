@@ -4,6 +4,7 @@ import json
 from dataclasses import asdict, replace
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from pydantic import ValidationError
@@ -132,6 +133,41 @@ def _leaves(value: Any) -> list[Any]:
 def test_every_world_has_a_plan(world: tuple[KVCachePool, Observed]) -> None:
     of, seen = world
     _checked(of, plan(of, seen, NOW))
+
+
+# The worst texts for the patterns that messages are searched with, each a megabyte long.
+LONGEST = [
+    one * (1_000_000 // len(one))
+    for one in (
+        "\n",
+        " ",
+        "failed: ",
+        "rpc error: code = A desc = \n",
+        "Container ",
+        ": kubectl ",
+        "/a?",
+        "x",
+        "ID:",
+    )
+]
+REASONS = ("FailedScheduling", "FailedScaleUp", "FailedMount", "Failed", "ProvisioningFailed")
+
+
+@pytest.mark.parametrize("text", LONGEST, ids=lambda text: repr(text[:12]))
+@pytest.mark.timeout(20)
+def test_a_message_of_a_megabyte_takes_no_time(text: str) -> None:
+    known = WORLDS["CSI"]
+    wrong = [{"type": type_, "status": "True", "message": text} for type_ in ("Failed", "ReplicaFailure")]
+    failed = [*wrong, {"type": "ControllerResizeError", "status": "True", "message": text}]
+    objects = {key: {**obj, "status": {"conditions": failed}} for key, obj in known.objects.items()}
+    owners = [obj["metadata"]["name"] for obj in objects.values()]
+    about = [{"kind": "Pod", "name": f"{owner}-a-b"} for owner in owners]
+    told = [
+        {**EVENT, "involvedObject": one, "reason": why, "message": text} for one in about for why in REASONS
+    ]
+    events = newest_first(map(parsed, told))
+    seen = Observed(known.facts, children(objects), events, events)
+    _checked(known.pool, plan(known.pool, seen, NOW))
 
 
 _DOCUMENTS = [document(**changes) for changes in POOLS.values()]

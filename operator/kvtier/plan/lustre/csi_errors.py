@@ -15,7 +15,7 @@ _LONGEST = 300
 _ANSWER = re.compile(r"rpc error: code = (?P<code>\w+) desc = (?P<words>.*)", re.DOTALL)
 _SPELLINGS = {"Canceled": "Cancelled", "OK": ""}
 _VARYING = (
-    r"\n\s*Details:.*",
+    r"\nDetails:.*",
     r"[,;]?\s*\(?\b(?:Help Token|[Rr]equest[ _-]?[Ii][Dd]|Trace ID|traceId)\b\s*[:=]\s*\"?[\w./+=-]+\"?\)?",
     r"\d{4}-\d\d-\d\d[T ]\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:?\d\d)?",
     r"kube-api-access-\w+ ?",
@@ -52,6 +52,8 @@ def parse(message: str) -> DriverError:
 
 
 def _without_varying_parts(text: str) -> str:
+    # Long runs of white space would make the search slow.
+    text = "\n".join(" ".join(line.split()) for line in text.splitlines() if line.strip())
     for pattern in _VARYING:
         text = re.sub(pattern, "", text, flags=re.DOTALL)
     words = " ".join(text.split()).rstrip(" .,;:")
