@@ -42,8 +42,9 @@ def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None
     """Each fault that an engine may have: its reason, and the message, or None if the engine does not have it."""
     lmcache = model.spec.engine.lmcache
     if lmcache:
-        pair = conflicts.lmcache_fault(model.engine.version, lmcache.version, _groups(model))
+        pair = conflicts.pair_fault(model.engine.version, lmcache.version)
         yield Reason.PAIR_NOT_SUPPORTED, sentences(pair, _read(model)) if pair else None
+        yield Reason.PAIR_NOT_SUPPORTED, conflicts.groups_fault(_groups(model))
     yield Reason.CONFLICTING_SETTINGS, conflicts.setting_conflict(model.spec, tiers.cpu is not None)
     if tiers.has_files():
         yield Reason.NAME_NOT_USABLE, conflicts.file_name_fault(model.spec)
@@ -52,12 +53,10 @@ def _faults(model: ModelView, tiers: Tiers) -> Iterator[tuple[Reason, str | None
 def engine_notes(model: ServedModel, engine: EngineFacts, groups: int | None) -> list[str]:
     """Warnings about a supported engine. `groups` is the model's number of groups of layers, None if unknown."""
     notes = []
-    tagged = model.engine.tagged()
-    # The tag of an image with LMCache may be a version of LMCache.
-    if tagged and tagged != engine.version and model.engine.lmcache is None:
+    if other := model.engine.contradicting_tag():
         notes.append(
-            f"engine.version says vLLM {engine.version}, but the tag of engine.image says {tagged}. Correct the one "
-            "that is wrong: an engine may otherwise read blocks that another version wrote in another format."
+            f"engine.version says vLLM {engine.version}, but the tag of engine.image says {other}. Correct the one "
+            "that is wrong."
         )
     if not engine.eviction_safe:
         notes.append(

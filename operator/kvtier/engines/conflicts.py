@@ -6,14 +6,19 @@ from kvtier.data.engines import ENGINES, LMCACHE, Conflict
 from kvtier.data.vllm_flags import given
 
 
-def lmcache_fault(vllm: str, lmcache: str, groups: int | None) -> str | None:
-    """Why LMCache cannot be used, or None. `groups` is the model's number of groups of layers, None if unknown."""
-    if not any((pair.vllm, pair.lmcache) == (vllm, lmcache) for pair in LMCACHE.pairs):
-        pairs = ", ".join(f"vLLM {pair.vllm} with LMCache {pair.lmcache}" for pair in LMCACHE.pairs)
-        return f"vLLM {vllm} with LMCache {lmcache} is not tested. kvtier supports {pairs}."
-    if groups is not None and groups > 1:
-        return f"LMCache cannot cache a model with {groups} groups of layers. Use engine.backend Native."
-    return None
+def pair_fault(vllm: str, lmcache: str) -> str | None:
+    """Why these versions cannot be used together, or None."""
+    if any((pair.vllm, pair.lmcache) == (vllm, lmcache) for pair in LMCACHE.pairs):
+        return None
+    pairs = ", ".join(f"vLLM {pair.vllm} with LMCache {pair.lmcache}" for pair in LMCACHE.pairs)
+    return f"vLLM {vllm} with LMCache {lmcache} is not tested. kvtier supports {pairs}."
+
+
+def groups_fault(groups: int | None) -> str | None:
+    """Why LMCache cannot cache a model with this number of groups of layers (None: unknown), or None."""
+    if groups is None or groups == 1:
+        return None
+    return f"LMCache cannot cache a model with {groups} groups of layers. Use engine.backend Native."
 
 
 # The model's name is part of a directory name in vLLM's file tier (v1/kv_offload/file_mapper.py, 0.33.0), and of every

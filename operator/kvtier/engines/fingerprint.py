@@ -163,16 +163,14 @@ def _format(model: ServedModel, engine: EngineFacts) -> str:
     """The format of the files. For LMCache, no two versions of vLLM were proven to share one.
 
     If the tag of the image names another release of vLLM than engine.version, one of them is wrong, and the files could
-    be of either. Such an image gets a format of its own. Tags such as 1.2 are versions of the image, not of vLLM.
+    be of either. Unless both have the same format, such an image gets a format of its own.
     """
     if model.engine.lmcache:
         return engine.version
-    tagged = model.engine.tagged() or engine.version
-    named = ENGINES.versions.get(tagged)
-    contradicted = (
-        tagged.startswith("0.") and (named or engine.untested(tagged)).cache_format != engine.cache_format
-    )
-    return f"{engine.cache_format} in {tagged}" if contradicted else engine.cache_format
+    tagged = model.engine.contradicting_tag()
+    other = ENGINES.versions.get(tagged) if tagged else engine
+    alike = other is not None and other.cache_format == engine.cache_format
+    return engine.cache_format if alike else f"{engine.cache_format} in {tagged}"
 
 
 _harmless_flags = cache(CACHE_RULES.harmless_flags)

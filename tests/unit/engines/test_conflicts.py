@@ -5,7 +5,7 @@ from typing import Any
 import pytest
 
 from kvtier.api.v1alpha1 import ServedModel
-from kvtier.engines.conflicts import file_name_fault, lmcache_fault, setting_conflict
+from kvtier.engines.conflicts import file_name_fault, groups_fault, pair_fault, setting_conflict
 from unit.builders import model
 from unit.tables import table
 
@@ -140,22 +140,30 @@ def test_a_model_name_in_the_names_of_its_files(name: str, engine: dict[str, Any
 
 
 @table(
-    "vllm, groups, fault",
+    "vllm, fault",
     {
-        "a supported pair": ("0.32", 1, None),
-        "an unknown model": ("0.32", None, None),
-        "a model that mixes kinds of attention": (
-            "0.32",
-            2,
-            "LMCache cannot cache a model with 2 groups of layers. Use engine.backend Native.",
-        ),
+        "a supported pair": ("0.32", None),
         "an untested pair": (
             "0.21",
-            1,
             "vLLM 0.21 with LMCache 0.5.6 is not tested. kvtier supports vLLM 0.32 with LMCache 0.5.6, vLLM 0.33 with "
             "LMCache 0.5.6.",
         ),
     },
 )
-def test_lmcache_with(vllm: str, groups: int | None, fault: str | None) -> None:
-    assert lmcache_fault(vllm, "0.5.6", groups) == fault
+def test_lmcache_with_vllm(vllm: str, fault: str | None) -> None:
+    assert pair_fault(vllm, "0.5.6") == fault
+
+
+@table(
+    "groups, fault",
+    {
+        "one kind of attention": (1, None),
+        "an unknown model": (None, None),
+        "a model that mixes kinds of attention": (
+            2,
+            "LMCache cannot cache a model with 2 groups of layers. Use engine.backend Native.",
+        ),
+    },
+)
+def test_lmcache_with_groups(groups: int | None, fault: str | None) -> None:
+    assert groups_fault(groups) == fault

@@ -9,11 +9,13 @@ from kvtier.api.kinds import Object
 from kvtier.api.policy import Grant, Policy
 from kvtier.api.v1alpha1 import KVCachePool, PoolStatus
 from kvtier.api.v1alpha1.pool import Cluster as NamedCluster
+from kvtier.checks import network
+from kvtier.context import build
 from kvtier.facts.children import Children, children
 from kvtier.facts.collector import Collector, withheld
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
-from kvtier.facts.model import Cluster, GKECluster, LustreFacts
+from kvtier.facts.model import Cluster, GKECluster, LustreFacts, Observed
 from kvtier.facts.neighbours import Neighbour
 from kvtier.facts.policy import Grants, PolicyFacts
 from kvtier.facts.volumes import Volumes
@@ -103,6 +105,9 @@ async def test_what_is_not_granted_is_not_requested(of: KVCachePool, errors: lis
     found = await asked.look(of)
     assert (asked.gke, asked.lustre) == ([], [])
     assert [one.error for one in (found.gke, found.lustre) if one and one.error] == errors
+    if found.gke and found.gke.error:
+        seen = build(of, Observed(replace(found, grants=Grants())), NOW)
+        assert found.gke.error in network.check(seen).message
 
 
 async def test_what_belongs_to_the_cluster_is_requested() -> None:

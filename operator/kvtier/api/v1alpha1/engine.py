@@ -96,6 +96,14 @@ class Engine(ApiModel):
         _, colon, tag = self.image.rpartition(":")
         return _release(tag) if colon else None
 
+    def contradicting_tag(self) -> str | None:
+        """The release of vLLM that the image tag names, if engine.version is another one.
+
+        A tag such as 1.2 is a version of the image, and the tag of an image with LMCache may be one of LMCache.
+        """
+        tagged = None if self.lmcache else self.tagged()
+        return tagged if tagged and tagged.startswith("0.") and tagged != self.release() else None
+
 
 def _release(version: str) -> str | None:
     match = re.fullmatch(_RELEASE, version)
