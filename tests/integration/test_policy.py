@@ -3,6 +3,7 @@
 The operator runs with the default policy: its cluster has nodes in my-project, and no ConfigMap.
 """
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -16,7 +17,7 @@ from testbed.gke.nodes import NodeSpec, add_node
 from testbed.kube import Kube, Object
 from testbed.lustre.client import LustreProject
 from testbed.lustre.documents import instance
-from testbed.policy import NAME, install_policy, remove_policy, write_policy
+from testbed.policy import NAME, grant_everything, install_policy, remove_policy, write_policy
 from testbed.pools import API, Pools
 from testbed.process import Component
 from testbed.tenant import POOLS, Witness, tenant
@@ -51,6 +52,7 @@ def process(own_cluster: FaultyCluster, gke: GKEApi) -> Iterator[Component]:
     remove_policy(own_cluster.kube)
     with operator_process.operator(own_cluster.plane, KVTIER_GKE_ENDPOINT=gke.url) as found:
         yield found
+    grant_everything(own_cluster.kube)
     own_cluster.kube.delete("v1", "Node", "of-the-cluster")
     own_cluster.kube.delete("storage.k8s.io/v1", "CSINode", "of-the-cluster")
 
@@ -59,9 +61,16 @@ def process(own_cluster: FaultyCluster, gke: GKEApi) -> Iterator[Component]:
 def cluster(own_cluster: FaultyCluster, process: Component) -> Iterator[FaultyCluster]:
     """The cluster, with the default policy."""
     remove_policy(own_cluster.kube)
+    eventually(lambda: _grants_in_effect(process) == 0, what="the default is in effect")
     yield own_cluster
     process.require_alive()
     own_cluster.clear()
+
+
+def _grants_in_effect(process: Component) -> int:
+    """How many grants the policy has that the operator read last."""
+    *_, last = re.findall(r"is in effect: (\d+) grants", operator_process.logged(process)) or ["-1"]
+    return int(last)
 
 
 @pytest.fixture

@@ -66,9 +66,8 @@ class FaultyCluster:
         return pools
 
     def clear(self) -> None:
-        """Remove faults, pools, their children and grants before the next test: no controller empties namespaces."""
+        """Remove faults, pools and their children before the next test: no controller empties namespaces here."""
         self.proxy.remove()
-        grant_everything(self.kube)
         self._remove(POOL, self.kube.list(*POOL))
         for kind in (*CHILDREN, ("v1", "PersistentVolume")):
             self._remove(kind, self.kube.list(*kind, labelSelector=OWNER_LABEL))

@@ -62,7 +62,7 @@ class PolicyReader:
                 await self._report(found or {}, str(error))
         else:
             self._problem = None
-            self._store_policy(PolicyFacts(policy, self._where))
+            self._take_effect(PolicyFacts(policy, self._where))
 
     @property
     def _where(self) -> str:
@@ -76,6 +76,11 @@ class PolicyReader:
         if self._store.policy().problem:
             self._store_policy(PolicyFacts(where=self._where, problem=problem))
         return new
+
+    def _take_effect(self, policy: PolicyFacts) -> None:
+        if policy != self._store.policy():
+            logger.info("Policy %s is in effect: %d grants", self._where, len(policy.policy.grants))
+            self._store_policy(policy)
 
     def _store_policy(self, policy: PolicyFacts) -> None:
         for key in self._store.set_policy(policy):

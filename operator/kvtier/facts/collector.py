@@ -100,9 +100,19 @@ class Collector:
             seen.facts,
             lustre=lustre,
             volumes=self._source.volumes(),
-            neighbours=self._source.neighbours(key, filesystem),
+            neighbours=self._neighbours(key, filesystem),
         )
         return replace(seen, facts=facts, children=children)
+
+    def _neighbours(self, key: PoolKey, filesystem: str) -> tuple[Neighbour, ...]:
+        """Other pools with the same instance or file system, without those that may not use it and never did."""
+        policy, projects = self._source.policy(), self._source.cluster().projects
+
+        def may_exist(one: Neighbour) -> bool:
+            grants = policy.grants(one.namespace, projects)
+            return one.holds or all(grants.allows(need.kind, need.value) for need in one.demands)
+
+        return tuple(one for one in self._source.neighbours(key, filesystem) if may_exist(one))
 
     async def _read_gke(self, pool: KVCachePool, grants: Grants) -> GKECluster | None:
         cluster = pool.spec.cluster
@@ -133,16 +143,25 @@ def withheld(pool: KVCachePool, name: str | None, children: Children, grants: Gr
     lustre = pool.spec.tiers.lustre
     if name is None:
         return None
-    if lustre is None or pool.deleting:
-        made = children.volume(identity.volume_name(pool)) is not None
-        requested = any(one.kind == "Create" for one in pool.status.operations)
-        if made or requested:
-            return None
+    if (lustre is None or pool.deleting) and _created(pool, name, children):
+        return None
     if lustre is not None and _is_granted(grants, name, existing=lustre.provisioner == "Existing"):
         return None
-    if pool.deleting:
+    if pool.deleting and lustre is not None and lustre.provisioner == "API":
         return LustreFacts()
     return LustreFacts(error=f"kvtier does not read {name}: see AccessGranted.")
+
+
+def _created(pool: KVCachePool, name: str, children: Children) -> bool:
+    """Whether kvtier created this instance for the pool, or mounted it: not any other that the spec names by now."""
+    own = children.volume(identity.volume_name(pool))
+    if own and own.volume and own.volume.instance == name:
+        return True
+    requested = any(
+        one.kind == "Create" and one.name and project_of(one.name) == project_of(name)
+        for one in pool.status.operations
+    )
+    return requested and name.endswith(f"/instances/{identity.instance_id(pool)}")
 
 
 def _has_own_instance(pool: KVCachePool) -> bool:

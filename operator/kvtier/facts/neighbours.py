@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 
 from kvtier.api import identity, names, placement
+from kvtier.api.access import Demand, demands
 from kvtier.api.kinds import Object
 from kvtier.api.names import PoolKey
 from kvtier.api.v1alpha1 import KVCachePool
@@ -17,7 +18,8 @@ class Neighbour:
     """Another pool that names the same instance, or whose instance has the same file system name.
 
     `selector` and `zones`: the nodes on which it may run. `holds`: a PersistentVolume with this file system name is
-    reserved for its PVC. `blocked`: its phase is Blocked. `created`: RFC 3339.
+    reserved for its PVC. `blocked`: its phase is Blocked. `demands`: what it may use only with a grant. `created`: RFC
+    3339.
     """
 
     namespace: str
@@ -30,6 +32,7 @@ class Neighbour:
     uid: str = ""
     holds: bool = False
     blocked: bool = False
+    demands: tuple[Demand, ...] = ()
 
     @property
     def rank(self) -> tuple[bool, bool, str, str, str, str]:
@@ -65,6 +68,8 @@ def neighbour(pool: KVCachePool) -> Neighbour | None:
         zones=tuple(placement.zones(pool)),
         uid=pool.uid,
         blocked=pool.status.phase == _BLOCKED,
+        # Whether a network is that of the cluster is known only with the GKE API.
+        demands=tuple(one for one in demands(pool) if one.kind != "networks"),
     )
 
 

@@ -13,6 +13,7 @@ from kvtier.facts.collector import Collector, list_all
 from kvtier.facts.gke import GKEReader
 from kvtier.facts.lustre_api import LustreReader
 from kvtier.facts.model import LustreFacts
+from kvtier.kube.client import ApiError
 from unit.builders import EVERYTHING, NOW, document, joined, model, pool
 from unit.instances import NAME, existing, instance
 from unit.memory import MemoryClient
@@ -111,6 +112,30 @@ def _volume(filesystem: str, namespace: str, name: str) -> dict[str, Any]:
         },
         "status": {"phase": "Bound"},
     }
+
+
+@table(
+    "refused, verdict",
+    {
+        "no policy": (None, ("False", "NotGranted")),
+        "a policy that the user may not read": (ApiError(403, "Forbidden", "no"), ("Unknown", "NotReadable")),
+    },
+)
+async def test_a_command_reads_the_policy_if_it_may(
+    refused: ApiError | None, verdict: tuple[str, str]
+) -> None:
+    client = MemoryClient()
+    client.refuse = lambda request: refused if request[:2] == ("get", "ConfigMap") else None
+    snapshot = await list_all(client, [pool(**existing())])
+    collector = Collector(client, snapshot, GKEReader(), OneInstance())
+    (of,) = snapshot.pools
+    found = checks.run(context.build(of, await collector.collect(of, NOW), NOW))["AccessGranted"]
+    assert (found.status, found.reason) == verdict
+
+
+async def test_a_command_reports_a_policy_that_is_not_valid() -> None:
+    config_map = policy() | {"data": {"policy.yaml": "grants: everything"}}
+    assert (await list_all(MemoryClient(config_map), [])).policy().problem == "Invalid"
 
 
 async def test_the_config_json_of_models_is_read() -> None:
