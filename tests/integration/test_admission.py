@@ -31,6 +31,23 @@ EXISTING: Object = {
     "tiers__lustre__instance": VICTIM,
 }
 OWN_ACCOUNT: Object = {"models__0__podTemplate": {"serviceAccountName": "administrator"}}
+HOST_PATH: Object = {"models__0__podTemplate": {"volumes": [{"name": "host", "hostPath": {"path": "/"}}]}}
+
+
+def _container(**context: Any) -> Object:
+    return {"name": "beside", "image": "proxy:1", "securityContext": context}
+
+
+PRIVILEGED: Object = {"models__0__podTemplate": {"initContainers": [_container(privileged=True)]}}
+ADDED: Object = {"models__0__podTemplate": {"containers": [_container(capabilities={"add": ["SYS_ADMIN"]})]}}
+HELD: Object = {
+    "models__0__podTemplate": {**OWN_ACCOUNT["models__0__podTemplate"], **HOST_PATH["models__0__podTemplate"]}
+}
+HOST_ACCESS: Rule = {
+    "apiGroups": ["kvtier.dev"],
+    "resources": ["kvcachepools"],
+    "verbs": ["use-host-access"],
+}
 ALLOWED: Rule = {
     "apiGroups": ["kvtier.dev"],
     "resources": ["kvcachepools"],
@@ -41,6 +58,9 @@ REFUSED = {
     "an existing instance": (EXISTING, "use-existing-instance"),
     "a bucket": (COPIED, "use-cloud-storage"),
     "a service account": (OWN_ACCOUNT, "impersonate"),
+    "a path of the host": (HOST_PATH, "use-host-access"),
+    "a privileged container": (PRIVILEGED, "use-host-access"),
+    "an added capability": (ADDED, "use-host-access"),
 }
 
 
@@ -95,7 +115,7 @@ def test_a_user_without_the_right_cannot_ask_for_it(
 def test_a_user_with_the_right_can(
     guarded: FaultyCluster, namespace: str, changes: Object, verb: str
 ) -> None:
-    pools = _pools(guarded, namespace, ALLOWED, IMPERSONATE)
+    pools = _pools(guarded, namespace, ALLOWED, IMPERSONATE, HOST_ACCESS)
     assert pools.create("new", **changes)["metadata"]["name"] == "new"
 
 
@@ -131,6 +151,16 @@ def test_an_edit_cannot_add_it(guarded: FaultyCluster, namespace: str, change: O
         pools.patch("own", change)
 
 
+def test_an_edit_of_another_model_leaves_host_access_alone(guarded: FaultyCluster, namespace: str) -> None:
+    Pools(guarded.kube, namespace).create("shared", **HOST_PATH)
+    pools = _pools(guarded, namespace)
+    first = pools.get("shared")["spec"]["models"][0]
+    second = {"name": "second", "model": "example/model", "tensorParallelSize": 8}
+    pools.patch("shared", {"models": [first, second]})
+    with pytest.raises(ApiError, match="podTemplate of model second"):
+        pools.patch("shared", {"models": [first, {**second, "podTemplate": first["podTemplate"]}]})
+
+
 def test_a_tier_that_was_removed_cannot_return_as_an_existing_instance(
     guarded: FaultyCluster, namespace: str
 ) -> None:
@@ -146,9 +176,9 @@ def test_who_lacks_the_right_can_edit_and_apply_a_pool_that_has_it_already(
     guarded: FaultyCluster, namespace: str
 ) -> None:
     """So a GitOps controller, or a colleague, changes other fields, labels and finalizers, and deletes the pool."""
-    Pools(guarded.kube, namespace).create("shared", **(EXISTING | COPIED | OWN_ACCOUNT))
+    Pools(guarded.kube, namespace).create("shared", **(EXISTING | COPIED | HELD))
     user = _pools(guarded, namespace).kube
-    again = manifest("shared", namespace, **(EXISTING | COPIED | OWN_ACCOUNT), mode="Opportunistic")
+    again = manifest("shared", namespace, **(EXISTING | COPIED | HELD), mode="Opportunistic")
     assert user.apply(again, "gitops")["spec"]["mode"] == "Opportunistic"
     user.patch(*API, "shared", {"metadata": {"finalizers": ["example.com/hold"]}}, namespace)
     user.patch(
