@@ -1,6 +1,7 @@
 """Common parts of the commands: options, pools from YAML files, and errors."""
 
 import json
+import re
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -11,10 +12,14 @@ import yaml
 from pydantic import ValidationError
 from pydantic_core import ErrorDetails, SchemaValidator
 
-from kvtier.api import crd
+from kvtier.api.crd import schema
 from kvtier.api.structural import validator, without_nulls
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool
+from kvtier.cli.yaml_text import documents as yaml_documents
 from kvtier.kube.client import ApiError
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*")
+_LONGEST_NAME = 253
 
 
 class LoadError(Exception):
@@ -24,7 +29,7 @@ class LoadError(Exception):
 def load(text: str, namespace: str) -> list[KVCachePool]:
     """Every KVCachePool in a YAML stream. Other kinds are skipped. `namespace` is for pools without one."""
     try:
-        documents = [document for document in yaml.safe_load_all(text) if document is not None]
+        documents = [document for document in yaml_documents(text) if document is not None]
         # As the API server would read it: this finds halves of characters, and aliases to the node around them.
         json.dumps(documents, ensure_ascii=False, skipkeys=True, default=str).encode()
     except UnicodeEncodeError as error:
@@ -34,7 +39,7 @@ def load(text: str, namespace: str) -> list[KVCachePool]:
         raise LoadError(f"not valid YAML: {error}") from error
     except RecursionError as error:
         raise LoadError("not valid YAML: nested too deeply") from error
-    pools = [_pool(document, namespace) for document in documents if _is_pool(document)]
+    pools = [pool_of(document, namespace) for document in documents if _is_pool(document)]
     if not pools:
         raise LoadError(f"contains no {KIND} of {GROUP}/{VERSION}")
     return pools
@@ -49,14 +54,20 @@ def _is_pool(document: Any) -> bool:
     return known
 
 
-def _pool(document: dict[str, Any], namespace: str) -> KVCachePool:
+def pool_of(document: dict[str, Any], namespace: str) -> KVCachePool:
+    """A pool from its manifest. Raises LoadError with all problems."""
     body = {key: value for key, value in document.items() if key not in ("apiVersion", "kind", "status")}
     metadata = body.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
         raise LoadError('metadata.name: must be a string; put quotes around names such as "on" or "123"')
+    if not _NAME.fullmatch(metadata["name"]) or len(metadata["name"]) > _LONGEST_NAME:
+        raise LoadError(
+            f"metadata.name: {metadata['name'][:80]!r} must consist of lower case letters, digits, '-' and '.', start "
+            f"and end with a letter or digit, and have at most {_LONGEST_NAME} characters"
+        )
     body["metadata"] = {"namespace": namespace, **metadata}
     try:
-        body = without_nulls(body, _schema())
+        body = without_nulls(body, schema())
         _structure().validate_python(body)
         return KVCachePool.model_validate(body)
     except ValidationError as error:
@@ -64,13 +75,8 @@ def _pool(document: dict[str, Any], namespace: str) -> KVCachePool:
 
 
 @cache
-def _schema() -> dict[str, Any]:
-    return crd.schema()
-
-
-@cache
 def _structure() -> SchemaValidator:
-    return validator(_schema())
+    return validator(schema())
 
 
 def _problems(error: ValidationError) -> Iterator[str]:

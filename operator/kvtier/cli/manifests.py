@@ -6,6 +6,7 @@ from typing import TextIO
 import click
 
 from kvtier.cli.common import NAMESPACE, POOL_FILE, load_pools
+from kvtier.cli.yaml_text import dumped
 
 
 @click.command()
@@ -24,8 +25,6 @@ def render(file: TextIO, namespace: str) -> None:
       # Let the API server validate them, without creating them
       kvtier render -f pool.yaml | kubectl apply --dry-run=server -f -
     """
-    import yaml
-
     from kvtier.plan.offline import rendered
 
     pools = load_pools(file, namespace)
@@ -35,7 +34,7 @@ def render(file: TextIO, namespace: str) -> None:
             click.echo(f"Warning: {pool.name}: {sentence}", err=True)
     # Copied through JSON: YAML would write a value that is used twice as an anchor and an alias.
     documents = [json.loads(json.dumps(manifest)) for one in found for manifest in one.manifests]
-    click.echo(yaml.safe_dump_all(documents, sort_keys=False, allow_unicode=True, width=100), nl=False)
+    click.echo(dumped(documents), nl=False)
 
 
 @click.command()

@@ -2,12 +2,12 @@
 
 from typing import Any
 
-import yaml
 from pydantic import BaseModel
 
 from kvtier.api.rules import ApiModel, Rule
 from kvtier.api.v1alpha1 import KVCachePool
 from kvtier.cli.common import LoadError, load
+from kvtier.cli.yaml_text import dumped
 from unit.api.examples import ACCEPTED, REFUSED, Changes, Refused, written
 from unit.tables import table
 
@@ -15,7 +15,7 @@ from unit.tables import table
 def _problems(changes: Changes) -> list[str]:
     """What `kvtier render` would print, one line per problem."""
     try:
-        load(yaml.safe_dump(written(changes, "default")), "default")
+        load(dumped([written(changes, "default")]), "default")
     except LoadError as error:
         return str(error).splitlines()
     return []
