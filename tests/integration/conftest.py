@@ -62,11 +62,7 @@ def own_cluster() -> Iterator[FaultyCluster]:
 
 @pytest.fixture
 def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
-    """The separate cluster of the worker, without an operator and without objects of earlier tests.
-
-    Pools may use everything, whatever policy an earlier test has left.
-    """
-    grant_everything(own_cluster.kube)
+    """The separate cluster of the worker, without an operator and without objects of earlier tests."""
     yield own_cluster
     own_cluster.drop_lease()
     own_cluster.clear()
@@ -75,7 +71,6 @@ def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
 @pytest.fixture(scope="module")
 def module_operator(own_cluster: FaultyCluster) -> Iterator[Component]:
     """One operator for all tests of a module. They must not use `faulty`, which is for other operators."""
-    grant_everything(own_cluster.kube)
     with own_cluster.operator() as process:
         yield process
 

@@ -12,7 +12,6 @@ from testbed.kube import ApiError, Kube, Object
 from testbed.lustre.documents import instance
 from testbed.operator_process import ROOT
 from testbed.pages import commands
-from testbed.policy import grant_everything
 from testbed.pools import API, Pools, manifest
 from testbed.tenant import NAME, POOLS, Rule, tenant
 from testbed.waiting import eventually
@@ -68,7 +67,6 @@ REFUSED = {
 def guarded(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
     """The cluster, with the admission policies in effect."""
     kube = own_cluster.kube
-    grant_everything(kube)
     for one in MANIFESTS:
         kube.apply(one)
     namespace = own_cluster.namespace("admission")

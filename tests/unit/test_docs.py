@@ -111,7 +111,7 @@ TASKS = dict(
 
 
 def test_contributing_names_the_everyday_tasks() -> None:
-    assert len(TASKS) == 6
+    assert len(TASKS) == 7
 
 
 @pytest.mark.parametrize("task", TASKS)

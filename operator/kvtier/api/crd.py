@@ -1,6 +1,7 @@
 """The CustomResourceDefinition, generated from the pydantic models. `kvtier crd` prints it for `crds/`."""
 
 from collections.abc import Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import yaml
@@ -73,8 +74,9 @@ def manifest() -> str:
     return header + yaml.safe_dump(definition(), sort_keys=False, width=110, allow_unicode=True)
 
 
+@cache
 def schema() -> dict[str, Any]:
-    """Structural OpenAPI v3 schema of KVCachePool."""
+    """Structural OpenAPI v3 schema of KVCachePool. Callers must not change it."""
     root = structural(KVCachePool)
     root["properties"].pop("metadata", None)
     root["properties"]["status"].pop("default", None)

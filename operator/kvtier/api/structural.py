@@ -49,15 +49,15 @@ def _object(node: Mapping[str, Any]) -> CoreSchema:
 def _array(node: Mapping[str, Any]) -> CoreSchema:
     bounds = {"min_length": node.get("minItems"), "max_length": node.get("maxItems")}
     items = core_schema.list_schema(_core(node["items"]), strict=True, **bounds)
-    if node.get("x-kubernetes-list-type") != "map":
+    kind, keys = node.get("x-kubernetes-list-type"), node.get("x-kubernetes-list-map-keys", ())
+    if kind not in ("map", "set"):
         return items
-    keys = node["x-kubernetes-list-map-keys"]
     defaults = {key: node["items"]["properties"][key].get("default") for key in keys}
 
-    def distinct(value: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    def distinct(value: list[Any]) -> list[Any]:
         seen = set()
         for item in value:
-            key = tuple(item.get(name, default) for name, default in defaults.items())
+            key = tuple(item.get(name, default) for name, default in defaults.items()) or (item,)
             if key in seen:
                 raise PydanticCustomError(
                     "duplicate", "Duplicate value: {key}", {"key": ", ".join(map(str, key))}

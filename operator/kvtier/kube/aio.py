@@ -127,7 +127,7 @@ class AioClient:
         metadata = manifest["metadata"]
         path = resource.path(metadata.get("namespace"), metadata["name"]) + subresource
         query = urlencode({"fieldManager": manager, "force": "true"})
-        return await self._request("PATCH", f"{path}?{query}", _as_yaml(manifest), _APPLY)
+        return await self._request("PATCH", f"{path}?{query}", as_yaml(manifest), _APPLY)
 
     async def _optional(
         self, method: str, path: str, headers: dict[str, str] | None = None
@@ -161,7 +161,7 @@ class AioClient:
 _ESCAPED = re.compile("[\x7f-\uffff]")
 
 
-def _as_yaml(manifest: Object) -> bytes:
+def as_yaml(manifest: Object) -> bytes:
     """The manifest in JSON that is YAML, too.
 
     YAML has no surrogate pairs, so characters above U+FFFF are sent as they are. The others above ASCII are escaped:

@@ -537,6 +537,12 @@ PODS = {
         _pod(annotations={"kvtier.dev/pool": "x"}),
         "podTemplate must not set labels or annotations under kvtier.dev/",
     ),
+    **{
+        f"a key that no Pod can have in {field}": _no(
+            _pod(**{field: {key: "x"}}), "podTemplate must have keys of labels and annotations such as"
+        )
+        for field, key in {"labels": "Example.com/a", "annotations": "a/b/c"}.items()
+    },
     "an invalid label value": _no(_pod(labels={"a": "b c"}), "labels"),
     "a volume of a tier": _no(
         _pod(volumes=[{"name": "lustre", "emptyDir": {}}]),
@@ -595,6 +601,10 @@ NODES = {
     "a resource without a domain": _no(
         {"nodePool": {"accelerator": {"resourceName": "gpu"}}}, "spec.nodePool.accelerator.resourceName"
     ),
+    "a label that nodes cannot have": _no(
+        {"nodePool": {"nodeSelector": {"team a": "x"}}}, "nodeSelector must have keys of labels, such as"
+    ),
+    "a zone twice": _twice({"nodePool": {"zones": ["us-central1-a"] * 2}}),
     "an unknown mode": _no({"mode": "Eager"}, "spec.mode"),
     "a YAML boolean as mode": _no({"mode": True}, "spec.mode"),
 }
@@ -729,6 +739,7 @@ ACCEPTED: dict[str, Changes] = {
             "/my models/üñ",
         )
     },
+    "an annotation with a domain in capitals": _pod(annotations={"Example.com/a": "x"}),
     "a Pod with everything": _pod(**ADDITIONS),
     "fields that are null": _pod(volumes=None, tolerations=[{"key": None, "operator": "Exists"}]),
     "a long argument of a container": _pod(containers=[{"name": "a", "args": ["🙂" * 131_072]}]),

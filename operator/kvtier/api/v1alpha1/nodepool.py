@@ -1,5 +1,6 @@
 """The nodes of the engines: machine type, GPUs, Local SSDs, zones, and who creates them."""
 
+import re
 from typing import Annotated, ClassVar, Literal
 
 from pydantic import Field, StringConstraints
@@ -10,6 +11,7 @@ from kvtier.api.rules import ApiModel, Rule
 LabelValue = Annotated[
     str, StringConstraints(pattern=r"^([A-Za-z0-9]([-A-Za-z0-9_.]*[A-Za-z0-9])?)?$", max_length=63)
 ]
+LABEL_KEY = r"^([a-z0-9]([-a-z0-9.]{0,251}[a-z0-9])?/)?[A-Za-z0-9]([-A-Za-z0-9_.]{0,61}[A-Za-z0-9])?$"
 MachineType = Annotated[str, StringConstraints(pattern=r"^[a-z][a-z0-9]*(-[a-z0-9]+)+$", max_length=63)]
 
 
@@ -75,5 +77,10 @@ class NodePool(ApiModel):
             message="machineType is required with provisioner ComputeClass",
             cel="self.provisioner != 'ComputeClass' || has(self.machineType)",
             holds=lambda pool: pool.provisioner != "ComputeClass" or pool.machine_type is not None,
+        ),
+        Rule(
+            message="nodeSelector must have keys of labels, such as example.com/team",
+            cel=f"!has(self.nodeSelector) || self.nodeSelector.all(k, k.matches(r'{LABEL_KEY}'))",
+            holds=lambda pool: all(re.fullmatch(LABEL_KEY, key) for key in pool.node_selector),
         ),
     )

@@ -1,6 +1,7 @@
 """Additions to the engine Pods. They are added to what kvtier renders, and never replace it."""
 
 import json
+import re
 from collections.abc import Callable, Iterable
 from typing import Annotated, Any, ClassVar
 
@@ -8,13 +9,15 @@ from pydantic import Field, StringConstraints
 
 from kvtier.api.fields import ObjectName
 from kvtier.api.rules import ApiModel, Rule
-from kvtier.api.v1alpha1.nodepool import LabelValue
+from kvtier.api.v1alpha1.nodepool import LABEL_KEY, LabelValue
 from kvtier.data import pod_types
 
 RESERVED_VOLUMES = ("shm", "home", "tmp", "local-ssd", "lustre", "lora-adapters")
 RESERVED_CONTAINERS = ("engine", "cache-server", "lora-adapters")
 RESERVED_PATHS = ("/dev/shm", "/home/vllm", "/tmp", "/kv")  # noqa: S108 - paths in the container
 OWN_DOMAIN = "kvtier.dev/"
+_ANNOTATION_KEY = LABEL_KEY.replace("a-z0-9", "A-Za-z0-9").replace("A-ZA-Z", "A-Z")
+"""The domain of an annotation may have capitals."""
 _NOT_OURS = f"!(c.name in {json.dumps(RESERVED_CONTAINERS)})"
 
 _NAME = {"pattern": r"^[a-z0-9]([-a-z0-9]*[a-z0-9])?$", "maxLength": 63}
@@ -213,6 +216,15 @@ class PodTemplate(ApiModel):
             cel=f"(!has(self.labels) || self.labels.all(k, !k.startsWith('{OWN_DOMAIN}'))) && "
             f"(!has(self.annotations) || self.annotations.all(k, !k.startsWith('{OWN_DOMAIN}')))",
             holds=lambda t: not any(k.startswith(OWN_DOMAIN) for k in (*t.labels, *t.annotations)),
+        ),
+        Rule(
+            message="podTemplate must have keys of labels and annotations such as example.com/team",
+            cel=f"(!has(self.labels) || self.labels.all(k, k.matches(r'{LABEL_KEY}'))) && "
+            f"(!has(self.annotations) || self.annotations.all(k, k.matches(r'{_ANNOTATION_KEY}')))",
+            holds=lambda t: (
+                all(re.fullmatch(LABEL_KEY, key) for key in t.labels)
+                and all(re.fullmatch(_ANNOTATION_KEY, key) for key in t.annotations)
+            ),
         ),
         Rule(
             message="podTemplate.volumes must not use a name reserved for kvtier: "
