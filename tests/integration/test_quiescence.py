@@ -27,6 +27,15 @@ UNSEEN = ("create", "watch")
 
 
 ODD: Object = {
+    "affinity": {"podAffinity": {}},
+    "dnsConfig": {},
+    "hostAliases": [],
+    "securityContext": {"supplementalGroups": [], "sysctls": None},
+    "ports": [{"containerPort": 9000}],
+    "lifecycle": {"postStart": {"httpGet": {"port": "http"}}},
+    "stdin": False,
+    "workingDir": "",
+    "volumes": [{"name": "empty", "emptyDir": {}}, {"name": "host", "hostPath": {"path": "/a", "type": ""}}],
     "volumeMounts": [{"name": "tmp", "mountPath": "/scratch", "readOnly": False, "subPath": ""}],
     "containers": [
         {
