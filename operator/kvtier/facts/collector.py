@@ -165,9 +165,11 @@ def _created(pool: KVCachePool, name: str, children: Children) -> bool:
 
 
 def _has_own_instance(pool: KVCachePool) -> bool:
-    """Whether the pool has, or had, an instance that kvtier itself labels."""
+    """Whether the pool has, or may have had, an instance that kvtier itself labels."""
     lustre = pool.spec.tiers.lustre
-    return (lustre is not None and lustre.provisioner == "API") or bool(pool.status.operations)
+    if lustre is None:
+        return bool(pool.status.operations) or any(tier.name == "lustre" for tier in pool.status.tiers)
+    return lustre.provisioner == "API" or bool(pool.status.operations)
 
 
 @dataclass(frozen=True)
