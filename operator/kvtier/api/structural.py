@@ -94,9 +94,9 @@ def _boolean(_: Mapping[str, Any]) -> CoreSchema:
 
 def _integer_or_string(node: Mapping[str, Any]) -> CoreSchema:
     return core_schema.union_schema(
-        [core_schema.int_schema(strict=True), _string(node)],
+        [_integer(node), _string(node)],
         custom_error_type="int_or_string",
-        custom_error_message="must be a whole number or a string; write other numbers as strings",
+        custom_error_message="must be a string or a whole number within its limits; write other numbers as strings",
     )
 
 

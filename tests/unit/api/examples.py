@@ -590,6 +590,10 @@ PODS = {
         _pod(containers=[{"name": "a", "resources": {"limits": {"cpu": 0.5}}}]),
         "spec.models[0].podTemplate.containers[0].resources.limits.cpu",
     ),
+    "a port beyond 32 bits": _no(
+        _pod(lifecycle={"preStop": {"httpGet": {"port": 2**31}}}),
+        "spec.models[0].podTemplate.lifecycle.preStop.httpGet.port",
+    ),
     "a port twice, once by the default protocol": _twice(_pod(ports=[_PORT, {**_PORT, "protocol": "TCP"}])),
 }
 
