@@ -14,6 +14,8 @@ MAX_ENTRIES = 64
 
 _ARGUMENTS = {("Container", "command"), ("Container", "args"), ("EnvVar", "value"), ("ExecAction", "command")}
 _EITHER = {"x-kubernetes-int-or-string": True, "maxLength": MAX_TEXT}
+_QUANTITY = r"^\s*[-+]?([0-9]+(\.[0-9]*)?|\.[0-9]+)([KMGTPE]i|[numkMGTPE]|[eE][-+]?[0-9]{1,18})?\s*$"
+"""As ParseQuantity of apimachinery 0.36. Spaces around it are allowed in JSON."""
 _INT32 = {"minimum": -(1 << 31), "maximum": (1 << 31) - 1}
 _MAY_BE_EMPTY = {
     *(("ISCSIVolumeSource", "lun"), ("SleepAction", "seconds")),
@@ -66,7 +68,7 @@ def _expanded(node: dict[str, Any], text: int) -> dict[str, Any]:
 def _type(name: str) -> dict[str, Any]:
     node = _types()[name]
     if "oneOf" in node:  # IntOrString and Quantity. A structural schema has no type for other numbers.
-        return {**_EITHER, **(_INT32 if name == "IntOrString" else {})}
+        return {**_EITHER, **(_INT32 if name == "IntOrString" else {"pattern": _QUANTITY})}
     names = _TEMPLATE_METADATA if name == "ObjectMeta" else node["properties"]
     properties = {field: schema(name, field) for field in names}
     required = [field for field in node.get("required", []) if (name, field) not in _MAY_BE_EMPTY]

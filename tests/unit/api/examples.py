@@ -590,6 +590,13 @@ PODS = {
         _pod(containers=[{"name": "a", "resources": {"limits": {"cpu": 0.5}}}]),
         "spec.models[0].podTemplate.containers[0].resources.limits.cpu",
     ),
+    **{
+        f"a quantity of {quantity!r}": _no(
+            _pod(containers=[{"name": "a", "resources": {"limits": {"cpu": quantity}}}]),
+            "spec.models[0].podTemplate.containers[0].resources.limits.cpu",
+        )
+        for quantity in ("", "many", "1 Gi", "1Ki1", "1e", "--1", ".", "1gi")
+    },
     "a port beyond 32 bits": _no(
         _pod(lifecycle={"preStop": {"httpGet": {"port": 2**31}}}),
         "spec.models[0].podTemplate.lifecycle.preStop.httpGet.port",
@@ -745,6 +752,12 @@ ACCEPTED: dict[str, Changes] = {
     },
     "an annotation with a domain in capitals": _pod(annotations={"Example.com/a": "x"}),
     "a Pod with everything": _pod(**ADDITIONS),
+    **{
+        f"a quantity of {quantity!r} in a Pod": _pod(
+            containers=[{"name": "a", "image": "x", "resources": {"limits": {"cpu": quantity}}}]
+        )
+        for quantity in (1, "0.5", "1500m", ".5", "5.", "+1", "1e3", "1E-3", "1Ei", "1n", " 1Gi ")
+    },
     "fields that are null": _pod(volumes=None, tolerations=[{"key": None, "operator": "Exists"}]),
     "a long argument of a container": _pod(containers=[{"name": "a", "args": ["🙂" * 131_072]}]),
 }

@@ -113,7 +113,8 @@ def _bases() -> tuple[dict[str, Any], ...]:
 
 
 def _base(rng: Random, namespace: str) -> dict[str, Any]:
-    document = deepcopy(rng.choice(_bases()))
+    everything = written(ACCEPTED["a Pod with everything"], "")
+    document = deepcopy(rng.choice(_bases()) if rng.random() < 0.75 else everything)
     return {**document, "metadata": {"name": "generated", "namespace": namespace}}
 
 
