@@ -87,11 +87,15 @@ def _forged(namespace: str, volume: Object, **spec: Any) -> Object:
 
 
 def _until_bound(kube: Kube, volume: Object) -> Object:
-    """The PersistentVolume once Kubernetes has bound it."""
+    """The PersistentVolume once Kubernetes has bound it and its PVC, which is the last that Kubernetes changes."""
 
     def bound() -> Object | None:
         found = kube.get(*VOLUME, volume["metadata"]["name"])
-        return found if found["status"].get("phase") == "Bound" else None
+        claim = found["spec"].get("claimRef")
+        if claim is None or found["status"].get("phase") != "Bound":
+            return None
+        of = kube.get(*CLAIM, claim["name"], claim["namespace"])
+        return found if of["status"].get("phase") == "Bound" else None
 
     found = eventually(bound, 30.0, f"{volume['metadata']['name']} is bound")
     assert found is not None
