@@ -81,6 +81,13 @@ def _scale(pools: Pools, replicas: int) -> None:
     pools.patch("pool", {"models": [model]})
 
 
+def _stored(pools: Pools, given: Object) -> bool:
+    """Whether the API server keeps the additions. It uses a new schema a moment after it serves the CRD."""
+    model = pools.get("pool")["spec"]["models"][0] | {"podTemplate": given}
+    pools.patch("pool", {"models": [model]})
+    return set(given) <= set(pools.get("pool")["spec"]["models"][0]["podTemplate"])
+
+
 def test_pools_that_an_older_crd_has_stored_keep_serving_with_the_newer(older: FaultyCluster) -> None:
     pools = older.pools()
     containers = [SIDECAR, {"name": "half", "image": "x", "resources": HALF}]
@@ -111,7 +118,6 @@ def test_an_older_crd_prunes_newer_additions_and_the_operator_says_so(older: Fau
         assert "lifecycle" not in pod["containers"][0]
         assert [one["name"] for one in pod["containers"]] == ["engine", SIDECAR["name"]]
         operator_process.install_crd(older.kube)
-        model = pools.get("pool")["spec"]["models"][0] | {"podTemplate": given}
-        pools.patch("pool", {"models": [model]})
+        older.until(lambda: _stored(pools, given), "the newer schema is in use")
         older.until(lambda: _deployment(pools)["spec"]["template"]["spec"]["dnsPolicy"] == "Default")
         older.until_ready(pools, "pool")
