@@ -11,14 +11,16 @@ from kvtier.api.policy import Grant, Policy
 from kvtier.api.v1alpha1 import GROUP, KIND, VERSION, KVCachePool, PoolStatus, ServedModel
 from kvtier.checks import run
 from kvtier.context import Context, build
+from kvtier.data.vllm_flags import given
+from kvtier.engines import versions
 from kvtier.engines.fingerprint import ModelCache, new_cache
 from kvtier.facts.children import Deployment, children, view
-from kvtier.facts.model import Cluster, Facts, GKECluster, Node, Observed, OwnCluster, Secrets
+from kvtier.facts.model import Cluster, ConfigMaps, Facts, GKECluster, Node, Observed, OwnCluster, Secrets
 from kvtier.facts.policy import KINDS, PolicyFacts
 from kvtier.facts.volumes import PROVISIONED_BY, Volumes, volume
 from kvtier.plan.lustre.write_probe import ProbeJob, caches, probe_job
 from kvtier.plan.offline import manifests
-from kvtier.sizing.models import Document, known_config
+from kvtier.sizing.models import known_config, model_document
 
 NOW = "2026-11-29T12:00:00Z"
 GKE_VERSION = "v1.35.6-gke.1049000"
@@ -81,8 +83,10 @@ def model(**changes: Any) -> dict[str, Any]:
 
 
 def model_cache(served: ServedModel, blocks: int = 16) -> ModelCache:
-    """The cache of a model that has no status yet."""
-    return new_cache(served, blocks, known_config(served, Document()))
+    """The cache of a model that has no status yet, and no ConfigMap."""
+    config = known_config(served, model_document(served, ConfigMaps(), ""))
+    changed = given(served.extra_args, versions.facts(served).geometry_flags)
+    return new_cache(served, blocks, None if changed else config)
 
 
 def with_status(of: KVCachePool, status: PoolStatus | None) -> KVCachePool:
