@@ -53,7 +53,8 @@ class Shared:
 @contextmanager
 def pod(shared: Shared, directory: Path, shm: str | None = None) -> Iterator[Replica]:
     """A Pod of the Deployment on the shared tier. `shm` replaces the rendered size of /dev/shm."""
-    made = deployment(pool(engine={"image": f"vllm/vllm-openai:v{shared.image.version}.0"}))
+    # One name of the image for all versions: the weights are in it, and another image could have others.
+    made = deployment(pool(engine={"image": "registry.example/vllm", "version": shared.image.version}))
     (volume,) = [one for one in made["spec"]["template"]["spec"]["volumes"] if one["name"] == "shm"]
     volume["emptyDir"]["sizeLimit"] = shm or volume["emptyDir"]["sizeLimit"]
     with replica(made, shared.image, claims(made, shared.directory), directory) as running:
