@@ -172,10 +172,10 @@ class Store:
 
     def _put_pool(self, obj: Object) -> set[PoolKey]:
         key = PoolKey(obj["metadata"]["namespace"], obj["metadata"]["name"])
-        known = self._pools.get(key)
-        if known is not None and not _is_newer(obj, known):
+        known, kept = self._pools.get(key), _without_managed_fields(obj)
+        if known is not None and not _is_newer(obj, known) and not _reads_differently(kept, known):
             return set()
-        self._pools[key] = _without_managed_fields(obj)
+        self._pools[key] = kept
         if known is not None and _is_same_neighbour(known, obj):
             return {key}
         return {key} | self._neighbours.put(key, parsed(obj))
@@ -361,6 +361,14 @@ def _is_newer(new: Object, known: Object) -> bool:
     """Whether `new` is another object or a later version. Versions of one resource are increasing numbers."""
     mine, theirs = new["metadata"], known["metadata"]
     return bool(mine["uid"] != theirs["uid"] or int(mine["resourceVersion"]) > int(theirs["resourceVersion"]))
+
+
+def _reads_differently(new: Object, known: Object) -> bool:
+    """Whether the API server returns the same version with other content: its CRD has changed meanwhile.
+
+    A watch that started before prunes the fields that are new in the CRD.
+    """
+    return _exact(new) == _exact(known) and new != known
 
 
 def _is_same_neighbour(one: Object, other: Object) -> bool:

@@ -61,6 +61,15 @@ def test_an_object_is_replaced_only_by_a_newer_one(
     assert _version(store, obj) == kept
 
 
+def test_the_same_version_of_a_pool_is_stored_again_if_a_newer_crd_shows_more_of_it() -> None:
+    store = _store()
+    whole = merged(POOL, {"spec": {"strict": True}})
+    assert store.replace("KVCachePool", [whole]) == {KEY}
+    assert store.pool(KEY) == whole
+    with_managers = merged(whole, {"metadata": {"managedFields": [{"manager": "a"}]}})
+    assert store.put("KVCachePool", with_managers) == set(), "what differs is not stored"
+
+
 @pytest.mark.parametrize("obj", [SERVICE, POOL], ids=["Service", "KVCachePool"])
 def test_a_deletion_counts_once_and_only_with_the_uid_of_the_object(obj: Any) -> None:
     store = _store(SERVICE)
