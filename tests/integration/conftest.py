@@ -62,7 +62,11 @@ def own_cluster() -> Iterator[FaultyCluster]:
 
 @pytest.fixture
 def faulty(own_cluster: FaultyCluster) -> Iterator[FaultyCluster]:
-    """The separate cluster of the worker, without an operator and without objects of earlier tests."""
+    """The separate cluster of the worker, without an operator and without objects of earlier tests.
+
+    Its policy grants everything, whatever an earlier test has written into it.
+    """
+    grant_everything(own_cluster.kube)
     yield own_cluster
     own_cluster.drop_lease()
     own_cluster.clear()

@@ -30,7 +30,7 @@ def test_a_crd_that_lacks_a_field_is_reported_and_pools_are_reconciled(older: Fa
     with older.operator("--resync-seconds", "1") as process:
         operator_process.await_log(process, "is older than kvtier")
         older.until(lambda: older.kube.events(operator_process.NAMESPACE, LEASE, "OlderCRD"))
-        (event,) = older.kube.events(operator_process.NAMESPACE, LEASE, "OlderCRD")
+        event, *_ = older.kube.events(operator_process.NAMESPACE, LEASE, "OlderCRD")
         assert "It lacks status.modelsReady. Pools lose" in event["message"]
         pools.create("pool")
         older.until_ready(pools, "pool")

@@ -49,7 +49,7 @@ def test_the_second_pool_with_a_file_system_name_waits_until_the_first_is_delete
     pools.wait("first", "StorageReady")
     pools.create("second", **named, **nodes.pool())
     found = pools.wait("second", "FilesystemUnique", "False", "FilesystemNameTaken")
-    assert f"The older pool {pools.namespace}/first uses file system name" in found["message"]
+    assert f"{pools.namespace}/first uses file system name" in found["message"]
     pools.wait("second", "StorageReady", "False", "PrerequisitesNotMet")
     assert len(pools.children(*CLAIM)) == 1
     pools.delete("first")

@@ -61,7 +61,7 @@ def test_the_instance_of_another_cluster_is_neither_used_nor_deleted(
     assert second.condition("chat", "StorageReady")["reason"] == "InstanceNotOurs", "nobody has granted it"
     second.delete("chat")
     until_gone(second, "chat")
-    (event,) = second.events("chat", "DataKept")
+    event, *_ = second.events("chat", "DataKept")
     assert used in event["message"]
     assert lustre_project.instances() == before
     assert [one.kind for one in lustre_project.calls("update", "delete")] == []
