@@ -120,7 +120,7 @@ def test_a_volume_of_the_administrator_is_kept_with_a_forged_pvc(
     mine.wait("chat", "StorageReady", "False", "ClaimMismatch")
     _delete_pool(mine)
     assert witness.unchanged()
-    (event,) = mine.events("chat", "DataKept")
+    event, *_ = mine.events("chat", "DataKept")
     assert f"for this pool: PVC {claim['metadata']['name']}" in event["message"]
 
 
@@ -135,7 +135,7 @@ def test_a_static_volume_in_the_class_of_the_pool_keeps_its_reclaim_policy(
     _delete_pool(mine)
     left = kube.get(*VOLUME, volume["metadata"]["name"])
     assert left["spec"]["persistentVolumeReclaimPolicy"] == "Retain"
-    (event,) = mine.events("chat", "DataKept")
+    event, *_ = mine.events("chat", "DataKept")
     assert f"for this pool: PersistentVolume {volume['metadata']['name']}" in event["message"]
 
 

@@ -89,7 +89,7 @@ def test_with_a_grant_and_an_annotation_the_instance_of_another_cluster_is_adopt
         return bool(labels["kvtier-pool-uid"] == created["metadata"]["uid"])
 
     until(second, "chat", adopted)
-    (event,) = second.events("chat", "InstanceTakenOver")
+    event, *_ = second.events("chat", "InstanceTakenOver")
     assert f"with uid {_uid(pools.kube)}" in event["message"]
     until_condition(pools, "chat", "False", "InstanceNotOurs")
     pools.patch("chat", {"deletionPolicy": "Delete"})
