@@ -244,7 +244,7 @@ def _cache(
     recorded = _status(pool, model)
     before = model.blocks_per_chunk or recorded.blocks_per_chunk or engine.blocks_per_chunk
     kept = kept_cache(model, before, config, recorded)
-    if kept and kept.fingerprint in _disputed(pool, model, recorded, before):
+    if kept and _is_disputed(pool, model, kept):
         kept = None
     if kept and (model.blocks_per_chunk or _shared_in_status(pool) == shared_in_spec(pool)):
         return kept, False
@@ -254,12 +254,17 @@ def _cache(
     return new_cache(model, blocks, config), model.blocks_per_chunk is None
 
 
-def _disputed(pool: KVCachePool, model: ServedModel, recorded: ModelStatus, blocks: int) -> set[str]:
-    """The recorded name if another model has it too, although their blocks differ: rules 1 did not notice that."""
-    mine = new_cache(model, blocks, None).identity
-    others = [one for one in pool.spec.models if _status(pool, one).fingerprint == recorded.fingerprint]
-    differ = any(new_cache(one, blocks, None).identity != mine for one in others)
-    return {recorded.fingerprint} if differ and recorded.fingerprint else set()
+def _is_disputed(pool: KVCachePool, model: ServedModel, cached: ModelCache) -> bool:
+    """Whether another model has the same directory, although its blocks differ: rules 1 did not notice that."""
+    others = [
+        one
+        for one in pool.spec.models
+        if one.name != model.name and _status(pool, one).fingerprint == cached.fingerprint
+    ]
+    if not others:
+        return False
+    identities = [new_cache(one, cached.blocks_per_chunk, None).identity for one in (model, *others)]
+    return any(one != identities[0] for one in identities)
 
 
 def _status(pool: KVCachePool, model: ServedModel) -> ModelStatus:
